@@ -4,6 +4,7 @@ module;
 #include <coracle/xds/credentials.hpp>
 #include <coracle/xds/csds_service.hpp>
 #include <coracle/xds/xds.hpp>
+#include <coracle/xds/xds_server.hpp>
 
 export module coracle.xds;
 
@@ -14,4 +15,7 @@ using coracle::csds_service;
 using coracle::xds_credentials;
 using coracle::xds_options;
 using coracle::xds_resolver;
+using coracle::xds_server;
+using coracle::xds_server_credentials;
+using coracle::xds_server_options;
 }  // namespace coracle

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 class auth_context;  // defined by the security module
@@ -142,10 +143,16 @@ class duplex {
   // the error until the duplex is destroyed.
   [[nodiscard]] virtual std::string_view end_reason() const noexcept { return {}; }
 
+  // What those who have accepted the connection attach to it, to find it again when calls arrive. They alone
+  // know what it is; null: nothing.
+  void mark(std::shared_ptr<const void> with) noexcept { mark_ = std::move(with); }
+  [[nodiscard]] const std::shared_ptr<const void>& mark() const noexcept { return mark_; }
+
  protected:
   duplex() noexcept = default;
 
  private:
+  std::shared_ptr<const void> mark_;
   piece one_{};
 };
 

@@ -431,7 +431,7 @@ void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handl
                                     security::server_security* security) noexcept {
   const bool adopted = base::if_memory_allows([&] {
     auto stream = open(on, connection, security);
-    if (by) by->adopt(std::move(stream));
+    if (by && stream) by->adopt(std::move(stream));
     else --load_of(on);
   });
   if (adopted) return;

@@ -408,7 +408,21 @@ void shard::begin_drain() noexcept {
   for (const auto& e : listeners_) e->close();
   for_each_connection([](transport::connection& c) { c.drain(); });
   draining.request_stop();
+  for (const auto& f : std::exchange(at_drain_, {})) f();
   finish_if_empty();
+}
+
+void shard::when_draining(std::function<void()> f) {
+  if (draining_) f();
+  else at_drain_.push_back(std::move(f));
+}
+
+void shard::end_connections(const std::function<bool(const void*)>& which, bool at_once) noexcept {
+  for_each_connection([&](transport::connection& c) {
+    if (!c.mark() || !which(c.mark().get())) return;
+    if (at_once) c.close(transport::error_code::no_error, "the control plane has changed its configuration");
+    else c.drain();
+  });
 }
 
 task<> shard::wait_until_empty() { co_await empty_; }

@@ -87,6 +87,10 @@ class shard final : public runtime_internal::loop_service,
   // Sends GOAWAY on every connection and waits for their calls; cancels the calls after `grace`. Ends when no
   // connection is left.
   [[nodiscard]] task<> drain(duration grace);
+  // Calls `f` when the drain, or the end, begins; at once if it has.
+  void when_draining(std::function<void()> f);
+  // Ends the connections whose mark fits (see net::duplex::mark()): gracefully, or at once.
+  void end_connections(const std::function<bool(const void* mark)>& which, bool at_once) noexcept;
   // This shard's part of the server's snapshot; calls_started counts gRPC calls that reached a handler's
   // method.
   [[nodiscard]] server_snapshot snapshot(std::uint64_t detailed) const;
@@ -188,6 +192,7 @@ class shard final : public runtime_internal::loop_service,
   // On closed connections.
   std::uint64_t bytes_sent_before_ = 0;
   std::uint64_t bytes_received_before_ = 0;
+  std::vector<std::function<void()>> at_drain_;
   bool draining_ = false;
   bool shutting_down_ = false;
   bool shutdown_reported_ = false;

@@ -176,6 +176,7 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] net::handshake_end handshake() const noexcept { return stream_->handshake(); }
   // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
+  [[nodiscard]] const std::shared_ptr<const void>& mark() const noexcept { return stream_->mark(); }
 
   [[nodiscard]] const message_counts& messages() const noexcept { return messages_; }
 

@@ -149,6 +149,8 @@ class exchange {
   [[nodiscard]] std::shared_ptr<const connection_peer> peer() const { return of().peer(); }
   [[nodiscard]] bool is_http1() const noexcept { return of().is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return of().auth(); }
+  // See net::duplex::mark().
+  [[nodiscard]] const std::shared_ptr<const void>& mark() const noexcept { return of().mark(); }
 
  private:
   [[nodiscard]] connection& of() const noexcept { return *stream_.connection_; }

@@ -35,6 +35,9 @@ inline constexpr std::size_t regexes_max = 2048;
 // What replaces a match for a call's hash. A match may be empty, so each byte of a header may become this
 // many.
 inline constexpr std::size_t substitution_bytes_max = 256;
+// Of the filter chains of a server's Listener: ranges of addresses times ranges of sources times ports. Each
+// connection that is accepted looks at all of them.
+inline constexpr std::size_t filter_chain_criteria_max = 10'000;
 // Policies that contain policies (gRFC A52).
 inline constexpr std::size_t policy_depth_max = 16;
 // Aggregate clusters that contain aggregate clusters (gRFC A37).

@@ -28,7 +28,7 @@ class server_security {
 
   /// Returns a duplex that runs the secure protocol over `raw`. It performs the handshake automatically from
   /// its start() on; data sent meanwhile waits. A failure is reported as the end of receiving, with a
-  /// message. Must be called on the thread of `on`. Never returns null.
+  /// message. Null closes the connection. Must be called on the thread of `on`.
   [[nodiscard]] virtual std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) = 0;
   /// Reads certificates and keys again, for connections accepted from now on. On error the previous ones stay
   /// in use.
@@ -36,6 +36,9 @@ class server_security {
   /// Returns which certificates are in use, for operators. Checks the files first, as secure() does. Must be
   /// called on the thread of `on`. An implementation without certificates returns none.
   [[nodiscard]] virtual certificates_in_use certificates(loop& /*on*/) { return {}; }
+  /// Whether the security that a control plane configures for a connection replaces it:
+  /// xds_server_credentials().
+  [[nodiscard]] virtual bool yields_to_control_plane() const noexcept { return false; }
 
  protected:
   server_security() noexcept = default;

@@ -161,6 +161,9 @@ class server {
   // Makes listen() fail for addresses that other machines reach, with this reason. Call it before the first
   // listen().
   void require_loopback(std::string reason);
+  [[nodiscard]] const std::shared_ptr<server_internal::server_state>& state() const noexcept {
+    return state_;
+  }
   /// @endcond
 
   /// The runtime that the server runs on.

@@ -134,6 +134,11 @@ class server_context : public rpc::propagated_context {
   template <class Request>
   [[nodiscard]] Request&& take(const Request& request);
 
+  /// @cond  For the library.
+  // What those who have accepted the connection have attached to it; null: nothing, or it is gone.
+  [[nodiscard]] std::shared_ptr<const void> connection_mark() const noexcept;
+  /// @endcond
+
   /// The environment for tasks that the handler starts: scope work{context.environment()};
   [[nodiscard]] const coro::environment& environment() const noexcept { return *environment_; }
 

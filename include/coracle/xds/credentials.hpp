@@ -1,4 +1,4 @@
-// xds_credentials: credentials of channels that leave it to a control plane how connections are secured.
+// xds_credentials, xds_server_credentials: leave it to a control plane how connections are secured.
 #pragma once
 
 #include "coracle/security/credentials.hpp"
@@ -15,5 +15,12 @@ namespace coracle {
 /// fallback: insecure() for plaintext, or tls::client_options(). If they hold an error, the result holds it.
 /// With insecure(), calls with call credentials fail, because some connections may be plaintext.
 [[nodiscard]] channel_credentials xds_credentials(channel_credentials fallback);
+
+/// Makes credentials for xds_server::listen() that leave it to the control plane how connections are secured:
+/// filter chains of the Listener may have a DownstreamTlsContext, with certificates of the bootstrap's
+/// `certificate_providers`. The connections of chains without one have `fallback`.
+///
+/// fallback: insecure() for plaintext, or tls::server_options(). If they hold an error, the result holds it.
+[[nodiscard]] server_credentials xds_server_credentials(server_credentials fallback);
 
 }  // namespace coracle

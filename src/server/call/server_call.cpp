@@ -49,6 +49,10 @@ bool server_context::read_compressed() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->rpc::call::read_compressed();
 }
 
+std::shared_ptr<const void> server_context::connection_mark() const noexcept {
+  return static_cast<const server_internal::server_call*>(this)->mark_of_connection();
+}
+
 void server_context::retry_after(duration d) {
   constexpr std::int64_t max_ms = std::numeric_limits<std::int32_t>::max();
   const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();

@@ -67,6 +67,9 @@ class server_call final : public rpc::call,
   void send_headers();
   [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
+  [[nodiscard]] std::shared_ptr<const void> mark_of_connection() const noexcept {
+    return exchange_ ? exchange_.mark() : nullptr;
+  }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] server_interceptor_chain* interceptor_chain() const noexcept {
     return interceptor_chain_.get();

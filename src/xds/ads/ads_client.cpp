@@ -543,7 +543,8 @@ resource_rules ads_client::rules_of(server_id s) const {
               return found != known.end() && !found->second.watches.empty();
             }
             return false;
-          }};
+          },
+          options_.serves};
 }
 
 // --- Resources

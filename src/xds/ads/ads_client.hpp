@@ -91,6 +91,7 @@ class ads_client {
     std::string user_agent_version;
     std::function<double()> random;  // from 0 to 1, for the jitter of retries
     custom_policies has_policy;
+    bool serves = false;  // resource_rules::serves
   };
 
   ads_client(std::shared_ptr<const bootstrap> from, options of);

@@ -3,6 +3,7 @@
 #include "base/xxh64.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
+#include "xds/routing/headers_of_call.hpp"
 #include "xds/routing/route_lookup.hpp"
 
 #include <algorithm>
@@ -13,21 +14,6 @@
 namespace coracle::xds {
 
 namespace {
-
-class headers_of_call final : public header_source {
- public:
-  explicit headers_of_call(const metadata& of) noexcept : of_(of) {}
-  [[nodiscard]] std::optional<std::string> joined(std::string_view name) const override {
-    const auto values = of_.find_all(name);
-    if (values.empty()) return std::nullopt;
-    std::string text(values.front());
-    for (std::size_t i = 1; i < values.size(); ++i) text.append(",").append(values[i]);
-    return text;
-  }
-
- private:
-  const metadata& of_;
-};
 
 std::shared_ptr<const client::retry_policy> retries_of(const route_action& action) {
   if (!action.retry || action.retry->codes.empty()) return nullptr;

@@ -39,7 +39,6 @@ constexpr list_field routes_fields[] = {{2, true, host_fields}, {12, true}};
 constexpr list_field manager_fields[] = {{4, false, routes_fields}, {5, true}, {46, true}};
 constexpr list_field manager_any[] = {{2, false, manager_fields}};
 constexpr list_field api_listener_fields[] = {{1, false, manager_any}};
-constexpr list_field listener_fields[] = {{19, false, api_listener_fields}};
 
 constexpr list_field breaker_fields[] = {{1, true}, {2, true}};
 constexpr list_field names_fields[] = {{1, true}};
@@ -65,6 +64,13 @@ constexpr list_field cluster_fields[] = {{10, false, breaker_fields},
                                          {41, false, policies_fields},
                                          {43, true},
                                          {57, true}};
+
+constexpr list_field network_filter_fields[] = {{4, false, manager_any}};
+constexpr list_field chain_match_fields[] = {{3, true}, {6, true}, {7, true}, {10, true}, {11, true}};
+constexpr list_field chain_fields[] = {
+    {1, false, chain_match_fields}, {3, true, network_filter_fields}, {6, false, tls_socket_fields}};
+constexpr list_field listener_fields[] = {
+    {3, true, chain_fields}, {9, true}, {19, false, api_listener_fields}, {25, false, chain_fields}};
 
 // Passes the number and the content of each field with a length on. Groups need no place of their own: their
 // fields count as if they were there without them.

@@ -1,8 +1,8 @@
 #include "xds/resource/listener.hpp"
 
-#include "base/printable.hpp"
-#include "xds/resource/wire_values.hpp"
 #include "xds/wire/listener.pb.h"
+
+#include <utility>
 
 namespace coracle::xds {
 
@@ -11,32 +11,19 @@ listener read_listener(const wire::Listener& from, bool trusted, regex_allowance
   listener to;
   to.name = from.name();
   if (!from.has_api_listener()) top.refuse("has no api_listener, which a client requires");
-  const google::protobuf::Any& any = from.api_listener().api_listener();
-  const field_path at = top.at("api_listener.api_listener");
-  if (type_of(any) != "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager")
-    at.refuse("is an unexpected http connection manager resource type: " + base::printable(type_of(any)));
-  const auto manager = unpacked<wire::HttpConnectionManager>(any, at);
+  http_manager manager = read_http_manager(from.api_listener().api_listener(), trusted, regexes,
+                                           top.at("api_listener.api_listener"));
+  to.routes = std::move(manager.routes);
+  to.timeout_max = manager.timeout_max;
+  to.filters = std::move(manager.filters);
+  return to;
+}
 
-  switch (manager.routes_case()) {
-    case wire::HttpConnectionManager::kRds:
-      require_same_stream(manager.rds().config_source(), at.at("rds.config_source"));
-      if (manager.rds().route_config_name().empty())
-        at.at("rds.route_config_name").refuse("must not be empty");
-      to.routes = manager.rds().route_config_name();
-      break;
-    case wire::HttpConnectionManager::kRouteConfig:
-      to.routes = read_route_configuration(manager.route_config(), trusted, regexes, at.at("route_config"));
-      break;
-    default: at.refuse("has neither rds nor route_config");
-  }
-  if (manager.xff_num_trusted_hops() != 0) at.at("xff_num_trusted_hops").refuse("must be 0");
-  if (manager.original_ip_detection_extensions_size() > 0)
-    at.at("original_ip_detection_extensions").refuse("must be empty");
-  if (manager.common_http_protocol_options().has_max_stream_duration()) {
-    to.timeout_max = duration_of(manager.common_http_protocol_options().max_stream_duration(),
-                                 at.at("common_http_protocol_options.max_stream_duration"));
-  }
-  to.filters = read_http_filters(manager.http_filters(), at);
+listener read_server_listener(const wire::Listener& from, bool trusted, const certificate_providers& has,
+                              regex_allowance& regexes, const field_path& top) {
+  listener to;
+  to.name = from.name();
+  to.inbound = read_inbound_listener(from, trusted, has, regexes, top);
   return to;
 }
 

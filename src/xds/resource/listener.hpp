@@ -1,8 +1,10 @@
-// listener: what a target of a client is (envoy.config.listener.v3.Listener with an api_listener).
+// listener: what a target of a client is (envoy.config.listener.v3.Listener with an api_listener), or what a
+// server does with connections.
 #pragma once
 
 #include "coracle/base/clock.hpp"
 #include "xds/resource/http_filters.hpp"
+#include "xds/resource/inbound_listener.hpp"
 #include "xds/resource/route_configuration.hpp"
 
 #include <memory>
@@ -23,6 +25,7 @@ struct listener {
   std::variant<std::string, route_configuration> routes;
   std::optional<duration> timeout_max;  // of calls whose route says nothing, zero for none
   std::vector<http_filter> filters;  // the last one is the router
+  std::optional<inbound_listener> inbound;  // of a server, which has nothing of the others
 
   friend bool operator==(const listener&, const listener&) = default;
 };
@@ -30,5 +33,9 @@ struct listener {
 // Throws invalid_resource.
 [[nodiscard]] listener read_listener(const wire::Listener& from, bool trusted, regex_allowance& regexes,
                                      const field_path& at);
+// The same for a server.
+[[nodiscard]] listener read_server_listener(const wire::Listener& from, bool trusted,
+                                            const certificate_providers& has, regex_allowance& regexes,
+                                            const field_path& at);
 
 }  // namespace coracle::xds

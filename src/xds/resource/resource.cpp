@@ -32,7 +32,8 @@ const std::string& name_in(const wire::ClusterLoadAssignment& m) { return m.clus
 
 listener read_one(const wire::Listener& m, const resource_rules& rules, regex_allowance& regexes,
                   const field_path& at) {
-  return read_listener(m, rules.trusted, regexes, at);
+  return rules.serves ? read_server_listener(m, rules.trusted, rules.has_provider, regexes, at)
+                      : read_listener(m, rules.trusted, regexes, at);
 }
 route_configuration read_one(const wire::RouteConfiguration& m, const resource_rules& rules,
                              regex_allowance& regexes, const field_path& at) {

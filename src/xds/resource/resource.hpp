@@ -47,6 +47,7 @@ struct resource_rules {
   // Whether a resource of that canonical name is watched. Of a response, the others are left out and not even
   // parsed. Without a function, all are read.
   std::function<bool(resource_kind kind, const std::string& name)> is_watched = {};
+  bool serves = false;  // Listeners are those of a server
 };
 
 // Each takes the serialized message, of at most limits::resource_bytes_max. INVALID_ARGUMENT with the path of

@@ -17,24 +17,18 @@ std::string all_names(const std::vector<peer_identity>& names) {
   return text.empty() ? "none" : text;
 }
 
-status without(const provider_instance& named, const char* file) {
-  return status::unavailable("the certificate provider \"" + base::printable(named.instance) +
-                             "\" of the bootstrap has no " + file +
-                             ", which a cluster requires of it; add it to its config");
-}
-
 result<tls::client_options> options_for(const upstream_tls& of, bool checks_host, const bootstrap& from) {
   certificate_files files;
   if (of.authorities) {
     const auto found = from.certificate_providers.find(of.authorities->instance);
     if (found == from.certificate_providers.end() || found->second.authorities.empty())
-      return without(*of.authorities, "ca_certificate_file");
+      return missing_file(*of.authorities, "ca_certificate_file");
     files.authorities = found->second.authorities;
   }
   if (of.certificate) {
     const auto found = from.certificate_providers.find(of.certificate->instance);
     if (found == from.certificate_providers.end() || found->second.certificate.empty())
-      return without(*of.certificate, "certificate_file");
+      return missing_file(*of.certificate, "certificate_file");
     files.certificate = found->second.certificate;
     files.private_key = found->second.private_key;
   }
@@ -52,6 +46,12 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
 }
 
 }  // namespace
+
+status missing_file(const provider_instance& named, const char* file) {
+  return status::unavailable("the certificate provider \"" + base::printable(named.instance) +
+                             "\" of the bootstrap has no " + file +
+                             ", which the control plane requires of it; add it to its config");
+}
 
 result<tls::client_options> client_options_of(const certificate_files& files) {
   if (files.authorities.empty() && !files.spiffe_trust_bundles.empty())
@@ -71,14 +71,7 @@ channel_credentials credentials_of(const certificate_files& files) {
 }
 
 cluster_credentials::cluster_credentials(const upstream_tls& of, bool checks_host, const bootstrap& from)
-    : options_(options_for(of, checks_host, from)) {}
-
-channel_credentials cluster_credentials::credentials() {
-  if (!options_) return security::built<security::client_security>(options_.status());
-  const std::lock_guard lock(mutex_);
-  if (!built_ || !built_->failure().ok()) built_.emplace(*options_);
-  return *built_;
-}
+    : built_(options_for(of, checks_host, from)) {}
 
 // SNI is the endpoint's name, if the cluster wants that, or else the cluster's (gRFC A101).
 client::server_security credentials_by_cluster::of(const std::string& cluster, const upstream_tls& config,

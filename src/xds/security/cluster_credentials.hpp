@@ -7,11 +7,10 @@
 #include "coracle/tls/client_options.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
 #include "xds/resource/upstream_tls.hpp"
+#include "xds/security/retried_credentials.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 
 namespace coracle::xds {
@@ -19,6 +18,8 @@ namespace coracle::xds {
 // The options for files of the bootstrap: without authorities, those of the system are trusted. Not for
 // files that are not supported.
 [[nodiscard]] result<tls::client_options> client_options_of(const certificate_files& files);
+// Why a provider of the bootstrap cannot be used: its file of that name is missing.
+[[nodiscard]] status missing_file(const provider_instance& named, const char* file);
 // For a control plane (gRFC A65). If a file cannot be used, they hold the error.
 [[nodiscard]] channel_credentials credentials_of(const certificate_files& files);
 
@@ -28,12 +29,10 @@ class cluster_credentials final : public client::changing_credentials {
   // checks_host: the certificate must have the name that is sent by SNI, instead of one of `of`.
   cluster_credentials(const upstream_tls& of, bool checks_host, const bootstrap& from);
 
-  channel_credentials credentials() override;
+  channel_credentials credentials() override { return built_.get(); }
 
  private:
-  const result<tls::client_options> options_;
-  std::mutex mutex_;
-  std::optional<channel_credentials> built_;
+  retried_credentials<tls::client_options, security::client_security> built_;
 };
 
 // The credentials of the clusters of a channel. Those of a cluster stay the same object while its

@@ -35,6 +35,24 @@ class fallback_security final : public security::client_security {
   const channel_credentials fallback_;
 };
 
+class fallback_server_security final : public security::server_security {
+ public:
+  explicit fallback_server_security(server_credentials fallback) noexcept : fallback_(std::move(fallback)) {}
+
+  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override {
+    if (!fallback_.secure()) return raw;
+    return fallback_.security()->secure(on, std::move(raw));
+  }
+  status reload() override { return fallback_.secure() ? fallback_.security()->reload() : status(); }
+  [[nodiscard]] bool yields_to_control_plane() const noexcept override { return true; }
+  security::certificates_in_use certificates(loop& on) override {
+    return fallback_.secure() ? fallback_.security()->certificates(on) : security::certificates_in_use();
+  }
+
+ private:
+  const server_credentials fallback_;
+};
+
 }  // namespace
 
 }  // namespace xds
@@ -43,6 +61,12 @@ channel_credentials xds_credentials(channel_credentials fallback) {
   if (!fallback.failure().ok()) return fallback;
   return std::shared_ptr<security::client_security>(
       std::make_shared<xds::fallback_security>(std::move(fallback)));
+}
+
+server_credentials xds_server_credentials(server_credentials fallback) {
+  if (!fallback.failure().ok()) return fallback;
+  return std::shared_ptr<security::server_security>(
+      std::make_shared<xds::fallback_server_security>(std::move(fallback)));
 }
 
 }  // namespace coracle

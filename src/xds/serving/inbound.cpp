@@ -1,0 +1,66 @@
+#include "xds/serving/inbound.hpp"
+
+#include "coracle/base/log.hpp"
+#include "coracle/server/server_context.hpp"
+#include "net/duplex.hpp"
+#include "runtime/backend.hpp"
+#include "xds/routing/headers_of_call.hpp"
+#include "xds/routing/route_lookup.hpp"
+
+#include <utility>
+
+namespace coracle::xds {
+
+std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::duplex> raw) {
+  auto config = this->config();
+  if (!config) return nullptr;
+  net::address local;
+  net::address peer;
+  raw->read_addresses(local, peer);
+  const inbound_listener& of = *config->of->inbound;
+  const filter_chain* const found = of.find(local, peer);
+  if (!found) return nullptr;
+  const auto index = static_cast<std::size_t>(found - of.chains.data());
+  const inbound_config::chain& chain = config->chains[index];
+  const server_credentials by = chain.credentials ? chain.credentials->get() : fallback_;
+  if (!by.failure().ok()) {
+    on.log().in(log_room::server).warning("a connection of ", peer, " was closed: ", by.failure().message());
+    return nullptr;
+  }
+  auto made = by.secure() ? by.security()->secure(on, std::move(raw)) : std::move(raw);
+  if (made) made->mark(std::make_shared<const inbound_mark>(inbound_mark{std::move(config), index}));
+  return made;
+}
+
+namespace {
+
+// gRFC A36: routes of a server say whether a call is accepted, and no more.
+status check_route(const server_context& context, const inbound_mark& mark) {
+  const auto routes = mark.config->chains[mark.chain].routes->get();
+  if (!routes) return routes.status();
+  const virtual_host* const host = find_virtual_host(**routes, context.authority());
+  if (!host)
+    return status::unavailable(
+        "the RouteConfiguration of this connection has no virtual host for the call's "
+        ":authority");
+  loop& here = *loop::current();
+  const random_below random = [&here](std::uint64_t below) { return here.io().random() % below; };
+  const headers_of_call headers(context.metadata());
+  const route* const found = find_route(*host, {context.method(), headers}, random);
+  if (!found) return status::unavailable("no route of the server's matches the call");
+  if (found->kind != route::action_kind::non_forwarding)
+    return status::unavailable("the call matches a route whose action is not non_forwarding_action");
+  return {};
+}
+
+}  // namespace
+
+task<status> inbound_router::intercept(server_context& context, next_handler next) {
+  if (const std::shared_ptr<const void> mark = context.connection_mark()) {
+    status allowed = check_route(context, *static_cast<const inbound_mark*>(mark.get()));
+    if (!allowed.ok()) co_return allowed;
+  }
+  co_return co_await next();
+}
+
+}  // namespace coracle::xds

@@ -1,0 +1,225 @@
+#include "base/if_memory_allows.hpp"
+#include "coracle/base/log.hpp"
+#include "coracle/base/version.hpp"
+#include "coracle/client/channel.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/security/insecure.hpp"
+#include "runtime/backend.hpp"
+#include "server/shard.hpp"
+#include "xds/security/cluster_credentials.hpp"
+#include "xds/serving/inbound.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::xds {
+
+namespace {
+
+result<tls::server_options> options_for_chain(const downstream_tls& of, const bootstrap& from) {
+  tls::server_options options;
+  const auto own = from.certificate_providers.find(of.certificate.instance);
+  if (own == from.certificate_providers.end() || own->second.certificate.empty())
+    return missing_file(of.certificate, "certificate_file");
+  options.certificates = {tls::key_pair::files(own->second.certificate, own->second.private_key)};
+  if (!of.authorities) return options;
+  const auto of_clients = from.certificate_providers.find(of.authorities->instance);
+  if (of_clients == from.certificate_providers.end() || of_clients->second.authorities.empty())
+    return missing_file(*of.authorities, "ca_certificate_file");
+  options.client_cas = {tls::pem_source::file(of_clients->second.authorities)};
+  options.clients = of.requires_client_certificate ? tls::client_certificates::required
+                                                   : tls::client_certificates::requested;
+  return options;
+}
+
+bool is_ip_of(const socket_address& text, const net::address& a) {
+  const bool is_v6 = text.host.find(':') != text.host.npos;
+  const auto parsed =
+      net::address::parse((is_v6 ? "[" + text.host + "]" : text.host) + ":" + std::to_string(text.port));
+  return parsed.ok() && *parsed == a;
+}
+
+}  // namespace
+
+inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options, std::shared_ptr<inbound> to,
+                                 std::vector<net::address> addresses,
+                                 std::weak_ptr<server_internal::server_state> server)
+    : here_(*loop::current()),
+      options_(std::move(options)),
+      to_(std::move(to)),
+      addresses_(std::move(addresses)),
+      server_(std::move(server)),
+      changed_(here_),
+      ended_(here_),
+      driver_(*options_->from,
+              {"coracle",
+               version_text,
+               [&here = here_] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
+               {},
+               true},
+              [this](const management_server& plane) { return channel_to(plane); }) {}
+
+inbound_watcher::~inbound_watcher() {
+  for (const auto& [name, r] : routes_) driver_.cancel(r.watch);
+  if (watch_) driver_.cancel(*watch_);
+}
+
+channel inbound_watcher::channel_to(const management_server& plane) const {
+  const xds_options& mesh = options_->of.mesh;
+  if (!plane.security.tls) return channel(here_.owner(), plane.uri, insecure());
+  if (mesh.control_plane_tls) return channel(here_.owner(), plane.uri, *mesh.control_plane_tls);
+  return channel(here_.owner(), plane.uri, credentials_of(*plane.security.tls));
+}
+
+task<> inbound_watcher::run(std::shared_ptr<inbound_watcher> self, std::string name) {
+  if (const auto server = self->server_.lock())
+    if (auto* const s = server->shard_of(self->here_)) {
+      s->when_draining([of = std::weak_ptr(self)] {
+        if (const auto alive = of.lock()) alive->ended_.set();
+      });
+    } else {
+      co_return;
+    }
+  else co_return;
+  scope both{co_await coro::this_environment()};
+  both.spawn(self->driver_.run());
+  both.spawn(self->follow(std::move(name)));
+  try {
+    co_await self->ended_;
+  } catch (const coro::cancelled&) {
+    // The runtime stops, and with it both of them.
+  }
+  both.request_stop();
+  try {
+    co_await both.join();
+  } catch (const coro::cancelled&) {
+  }
+}
+
+task<> inbound_watcher::follow(std::string name) {
+  watch_ = driver_.watch(resource_kind::listener, name, [this](const watch_event& e) {
+    if (e.what == watch_event::kind::ambient) return;
+    if (e.what == watch_event::kind::changed)
+      latest_ = std::get<std::shared_ptr<const listener>>(*e.resource);
+    else latest_ = e.reason;
+    changed_.set();
+  });
+  scope drains{co_await coro::this_environment()};
+  try {
+    for (;;) {
+      changed_.reset();
+      if (!ended_.is_set()) look(drains);
+      co_await changed_;
+    }
+  } catch (const coro::cancelled&) {
+  }
+  drains.request_stop();
+  co_await drains.join();
+}
+
+void inbound_watcher::look(scope& drains) {
+  if (!latest_) return;
+  if (!*latest_) return use(nullptr, latest_->status(), drains);
+  const std::shared_ptr<const listener>& of = **latest_;
+  if (status wrong = address_problem(*of->inbound); !wrong.ok())
+    return use(nullptr, std::move(wrong), drains);
+  const auto now = to_->config();
+  if (now && (now->of == of || *now->of == *of)) return;  // its routes have changed in their places
+  // Until all routes are known, what is in use stays.
+  if (!has_all_routes(*of->inbound)) return;
+  use(config_of(of), {}, drains);
+  std::erase_if(routes_, [this](const auto& entry) {
+    if (entry.second.used) return false;
+    driver_.cancel(entry.second.watch);
+    return true;
+  });
+}
+
+bool inbound_watcher::has_all_routes(const inbound_listener& of) {
+  for (auto& [name, r] : routes_) r.used = false;
+  bool all = true;
+  for (const filter_chain& c : of.chains) {
+    const auto* const name = std::get_if<std::string>(&c.manager.routes);
+    if (!name) continue;
+    const auto [entry, is_new] = routes_.try_emplace(*name);
+    routes_of_name& r = entry->second;  // stays where it is
+    r.used = true;
+    if (is_new) {
+      r.watch = driver_.watch(resource_kind::route_configuration, *name, [this, &r](const watch_event& e) {
+        if (e.what == watch_event::kind::ambient) return;
+        if (e.what == watch_event::kind::changed)
+          r.routes->set(std::get<std::shared_ptr<const route_configuration>>(*e.resource));
+        else r.routes->set(e.reason);
+        r.known = true;
+        changed_.set();
+      });
+    }
+    all = all && r.known;
+  }
+  return all;
+}
+
+std::shared_ptr<const inbound_config> inbound_watcher::config_of(std::shared_ptr<const listener> of) {
+  auto made = std::make_shared<inbound_config>();
+  for (const filter_chain& c : of->inbound->chains) {
+    inbound_config::chain& chain = made->chains.emplace_back();
+    if (const auto* const name = std::get_if<std::string>(&c.manager.routes)) {
+      chain.routes = routes_.find(*name)->second.routes;
+    } else {
+      const auto own = std::make_shared<inbound_routes>();
+      own->set(
+          std::shared_ptr<const route_configuration>(of, &std::get<route_configuration>(c.manager.routes)));
+      chain.routes = own;
+    }
+    if (c.tls && to_->yields())
+      chain.credentials =
+          std::make_shared<retried_credentials<tls::server_options, security::server_security>>(
+              options_for_chain(*c.tls, **options_->from));
+  }
+  made->of = std::move(of);
+  return made;
+}
+
+status inbound_watcher::address_problem(const inbound_listener& of) const {
+  if (std::ranges::any_of(addresses_, [&](const net::address& a) { return is_ip_of(of.address, a); }))
+    return {};
+  return status::unavailable("the Listener of the control plane has the address " + of.address.host + ":" +
+                             std::to_string(of.address.port) + ", which is not that of the server");
+}
+
+void inbound_watcher::use(std::shared_ptr<const inbound_config> config, status mode, scope& drains) {
+  const auto before = to_->config();
+  to_->use(std::move(config));
+  if (before) {
+    end_connections(before, false);
+    drains.spawn(end_after_grace(before));
+  }
+  if (mode_ && *mode_ == mode) return;
+  mode_ = mode;
+  const net::address& at = addresses_.front();
+  if (options_->of.on_serving_change) return options_->of.on_serving_change(at, mode);
+  auto log = here_.log().in(log_room::server);
+  if (mode.ok()) log.info("xDS: ", at, " serves");
+  else log.warning("xDS: ", at, " does not serve: ", mode.message());
+}
+
+task<> inbound_watcher::end_after_grace(std::shared_ptr<const inbound_config> config) {
+  co_await sleep_for(options_->of.drain_grace);
+  end_connections(std::move(config), true);
+}
+
+void inbound_watcher::end_connections(std::shared_ptr<const inbound_config> of, bool at_once) {
+  const auto server = server_.lock();
+  if (!server) return;
+  const auto has_it = [of = std::move(of)](const void* mark) {
+    return static_cast<const inbound_mark*>(mark)->config == of;
+  };
+  for (std::size_t i = 0; i < server->size(); ++i)
+    server->with_shard(i, [has_it, at_once](server_internal::shard* s) {
+      if (s) s->end_connections(has_it, at_once);
+    });
+}
+
+}  // namespace coracle::xds

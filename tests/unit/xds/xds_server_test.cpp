@@ -1,0 +1,427 @@
+// Servers that a control plane configures: in virtual time, and over real sockets.
+#include "coracle/xds/xds_server.hpp"
+
+#include "coracle/client/channel.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "coracle/server/generic_service.hpp"
+#include "coracle/server/server.hpp"
+#include "coracle/xds/credentials.hpp"
+#include "coracle/xds/xds.hpp"
+#include "support/certificates.hpp"
+#include "unit/xds/control_plane.hpp"
+#include "unit/xds/inbound_builders.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace coracle::xds::xds_server_test {
+namespace {
+
+using namespace testing_resources;
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing_support::certificate;
+
+// Answers with what the connection is, after a while.
+class answering final : public generic_service {
+ public:
+  replies<bytes_message> call(server_context& context, reader<bytes_message>) override {
+    connections.insert(context.peer().port());
+    std::string text = context.auth() ? "tls" : "plaintext";
+    if (context.auth() && !context.auth()->identities().empty())
+      text.append(" by ").append(context.auth()->identities().front().value());
+    if (context.method() == "/a.A/Slow") co_await sleep_for(5s);
+    auto out = co_await replies<bytes_message>::writer();
+    const bytes_message reply(text);
+    co_await out.write(reply);
+    co_return coracle::ok;
+  }
+
+  std::set<std::uint16_t> connections;
+};
+
+std::string provider_json(const std::string& own) {
+  std::string text = R"({"plugin_name":"file_watcher","config":{"certificate_file":")";
+  text.append(certificate(own + ".pem"))
+      .append(R"(","private_key_file":")")
+      .append(certificate(own + ".key"));
+  return text.append(R"(","ca_certificate_file":")").append(certificate("ca.pem")).append("\"}}");
+}
+
+std::string bootstrap_for(std::uint16_t port) {
+  std::string text = R"({"xds_servers":[{"server_uri":"127.0.0.1:)";
+  text.append(std::to_string(port)).append(R"(","channel_creds":[{"type":"insecure"}]}],)");
+  text.append(R"("server_listener_resource_name_template":"inbound/%s","certificate_providers":{"server":)");
+  text.append(provider_json("server")).append(R"(,"client":)").append(provider_json("client"));
+  return text.append(R"(},"node":{"id":"n"}})");
+}
+
+task<std::string> ask(const generic_stub& by, const char* path = "/a.A/Fast") {
+  const bytes_message nothing;
+  auto call = by.unary(path, nothing);
+  const auto reply = co_await call;
+  if (reply) co_return std::string(reply->bytes());
+  co_return std::string(name_of(reply.status().code())) + ": " + std::string(reply.status().message());
+}
+task<> pause(duration d) { co_await sleep_for(d); }
+
+class XdsServer : public testing::Test {
+ public:
+  XdsServer() {
+    // The certificates are of today.
+    testing_support::certificates::made();
+    const auto behind = std::chrono::system_clock::now() - runtime_.at(0).wall_now();
+    world_.jump_wall_clock("host", std::chrono::duration_cast<duration>(behind));
+    plane_server_.emplace(runtime_);
+    plane_server_->set_fallback(plane_);
+    EXPECT_EQ(plane_server_->listen("127.0.0.1:0", insecure()), status());
+  }
+
+  void serve(const server_credentials& with = insecure(), duration grace = 1min) {
+    xds_server_options options;
+    options.mesh.bootstrap = bootstrap_for(plane_server_->port());
+    options.drain_grace = grace;
+    options.on_serving_change = [this](const net::address& at, const status& mode) {
+      EXPECT_EQ(at.port(), server_->port());
+      modes_.push_back(mode);
+    };
+    server_.emplace(runtime_);
+    server_->set_fallback(service_);
+    xds_server mesh(*server_, options);
+    EXPECT_EQ(mesh.listen("127.0.0.1:0", with), status());
+  }
+  [[nodiscard]] wire::Listener listener_of_server() const {
+    return inbound_listener_at("127.0.0.1", server_->port());
+  }
+  void offer(const wire::Listener& l) { plane_.offer(resource_kind::listener, l.name(), l); }
+  // A chain whose routes are those of the name "r".
+  [[nodiscard]] wire::Listener listener_with_named_routes() const {
+    wire::Listener l = listener_of_server();
+    set_manager(*l.mutable_filter_chains(0), manager_of_rds("r"));
+    return l;
+  }
+
+  generic_stub stub(const channel_credentials& with = insecure()) {
+    return generic_stub(channel(runtime_, "127.0.0.1:" + std::to_string(server_->port()), with));
+  }
+  std::string answer(const generic_stub& by, const char* path = "/a.A/Fast") {
+    return sync_wait(runtime_, runtime_.at(0), ask(by, path));
+  }
+  void wait(duration d) { sync_wait(runtime_, runtime_.at(0), pause(d)); }
+
+  sim::world world_{1};
+  runtime& runtime_ = world_.host("host");
+  control_plane plane_;
+  answering service_;
+  std::vector<status> modes_;
+  std::optional<server> plane_server_;
+  std::optional<server> server_;
+};
+
+TEST_F(XdsServer, ServesWhatItsListenerAccepts) {
+  serve();
+  offer(listener_of_server());
+  wait(1s);
+  EXPECT_EQ(answer(stub()), "plaintext");
+  EXPECT_THAT(modes_, ElementsAre(status()));
+  EXPECT_THAT(plane_.rejections, IsEmpty());
+}
+
+// Quoted by docs/guides/xds.md.
+TEST_F(XdsServer, IsMadeOfAServer) {
+  runtime& runtime = runtime_;
+  answering& service = service_;
+  xds_server_options options;
+  options.mesh.bootstrap = bootstrap_for(plane_server_->port());
+  // --8<-- [start:server]
+  coracle::server server(runtime);
+  server.set_fallback(service);
+  coracle::xds_server mesh(server, options);
+  mesh.listen("127.0.0.1:50051", coracle::xds_server_credentials(coracle::insecure())).throw_if_error();
+  // --8<-- [end:server]
+  offer(inbound_listener_at("127.0.0.1", 50051));
+  wait(1s);
+  EXPECT_EQ(answer(generic_stub(channel(runtime_, "127.0.0.1:50051", insecure()))), "plaintext");
+}
+
+TEST_F(XdsServer, DoesNotServeWhileItsListenerIsMissing) {
+  serve();
+  wait(16s);
+  ASSERT_THAT(modes_, SizeIs(1));
+  EXPECT_THAT(std::string(modes_[0].message()), HasSubstr("does not exist"));
+  const generic_stub by = stub();
+  EXPECT_THAT(answer(by), HasSubstr("UNAVAILABLE"));
+  offer(listener_of_server());
+  wait(10s);
+  EXPECT_EQ(answer(by), "plaintext");
+  plane_.take_back(resource_kind::listener, listener_of_server().name());
+  wait(1s);
+  ASSERT_THAT(modes_, SizeIs(2));  // a deletion leaves what is in use (gRFC A88)
+  EXPECT_EQ(modes_[1], status());
+  EXPECT_EQ(answer(by), "plaintext");
+}
+
+TEST_F(XdsServer, DoesNotServeWithTheAddressOfAnotherServer) {
+  serve();
+  wire::Listener l = listener_of_server();
+  set_address(*l.mutable_address(), "127.0.0.2", server_->port());
+  offer(l);
+  wait(1s);
+  ASSERT_THAT(modes_, SizeIs(1));
+  EXPECT_THAT(std::string(modes_[0].message()), HasSubstr("which is not that of the server"));
+  EXPECT_THAT(answer(stub()), HasSubstr("UNAVAILABLE"));
+}
+
+TEST_F(XdsServer, AnInvalidListenerIsRejected) {
+  serve();
+  wire::Listener l = listener_of_server();
+  l.add_listener_filters();
+  offer(l);
+  wait(1s);
+  EXPECT_THAT(plane_.rejections, testing::Contains(HasSubstr("listener_filters")));
+  ASSERT_THAT(modes_, SizeIs(1));
+  EXPECT_FALSE(modes_[0].ok());
+}
+
+TEST_F(XdsServer, OnlyRoutesThatDoNotForwardAcceptCalls) {
+  serve();
+  offer(listener_with_named_routes());
+  wire::RouteConfiguration routes = accepting_routes("r");
+  auto* const host = routes.mutable_virtual_hosts(0);
+  host->mutable_routes(0)->mutable_match()->set_prefix("/a.A/");
+  auto* const forwarding = host->add_routes();
+  forwarding->mutable_match()->set_prefix("/b.B/");
+  forwarding->mutable_route()->set_cluster("c");
+  plane_.offer(resource_kind::route_configuration, "r", routes);
+  wait(1s);
+  const generic_stub by = stub();
+  EXPECT_EQ(answer(by), "plaintext");
+  EXPECT_THAT(answer(by, "/b.B/X"),
+              AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("is not non_forwarding_action")));
+  EXPECT_THAT(answer(by, "/c.C/X"), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("no route")));
+  // Other routes are for the next calls of the same connection.
+  host->mutable_routes(0)->mutable_match()->set_prefix("/c.C/");
+  plane_.offer(resource_kind::route_configuration, "r", routes);
+  wait(1s);
+  EXPECT_THAT(answer(by), HasSubstr("UNAVAILABLE"));
+  EXPECT_EQ(answer(by, "/c.C/X"), "plaintext");
+  EXPECT_THAT(service_.connections, SizeIs(1));
+  host->clear_domains();
+  host->add_domains("other.example");
+  plane_.offer(resource_kind::route_configuration, "r", routes);
+  wait(1s);
+  EXPECT_THAT(answer(by), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("virtual host")));
+}
+
+TEST_F(XdsServer, ServesWithoutItsRoutesWhenTheyAreKnownToBeMissing) {
+  serve();
+  offer(listener_with_named_routes());
+  wait(1s);
+  EXPECT_THAT(modes_, IsEmpty());
+  wait(16s);
+  EXPECT_THAT(modes_, ElementsAre(status()));
+  EXPECT_THAT(answer(stub()), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("RouteConfiguration \"r\"")));
+}
+
+TEST_F(XdsServer, AChainHasTheCertificatesOfTheBootstrapsProviders) {
+  serve(xds_server_credentials(insecure()));
+  wire::DownstreamTlsContext t = served_by("server");
+  verify_clients(t, "client");
+  t.mutable_require_client_certificate()->set_value(true);
+  wire::Listener l = listener_of_server();
+  set_tls(*l.mutable_filter_chains(0), t);
+  offer(l);
+  wait(1s);
+  tls::client_options client = testing_support::trusting("ca");
+  client.certificate = testing_support::pair_of("client");
+  EXPECT_EQ(answer(stub(client)), "tls by ada.example");
+  EXPECT_THAT(answer(stub(testing_support::trusting("ca"))), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(answer(stub()), HasSubstr("UNAVAILABLE"));
+}
+
+TEST_F(XdsServer, TheFallbackIsForChainsWithoutTls) {
+  serve(xds_server_credentials(testing_support::served_as("server")));
+  offer(listener_of_server());
+  wait(1s);
+  EXPECT_EQ(answer(stub(testing_support::trusting("ca"))), "tls");
+}
+
+TEST_F(XdsServer, OtherCredentialsAreForAllChains) {
+  serve(insecure());
+  wire::Listener l = listener_of_server();
+  set_tls(*l.mutable_filter_chains(0), served_by("server"));
+  offer(l);
+  wait(1s);
+  EXPECT_EQ(answer(stub()), "plaintext");
+}
+
+TEST_F(XdsServer, AConnectionThatNoChainIsForIsClosed) {
+  serve();
+  wire::Listener l = listener_of_server();
+  l.mutable_filter_chains(0)->mutable_filter_chain_match()->set_source_type(2);
+  offer(l);
+  wait(1s);
+  EXPECT_THAT(answer(stub()), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(service_.connections, IsEmpty());
+}
+
+TEST_F(XdsServer, AChangeOfTheChainsDrainsConnectionsAndLosesNoCall) {
+  serve();
+  offer(listener_of_server());
+  wait(1s);
+  struct steps {
+    static task<> slow(generic_stub by, std::string& to) { to = co_await ask(by, "/a.A/Slow"); }
+    static task<> all(XdsServer& t, generic_stub by, std::string& before) {
+      scope calls{co_await coro::this_environment()};
+      calls.spawn(slow(by, before));
+      co_await sleep_for(1s);
+      wire::Listener l = t.listener_of_server();
+      l.mutable_filter_chains(0)->set_name("another");
+      t.offer(l);
+      co_await sleep_for(1s);
+      const std::string after = co_await ask(by);
+      EXPECT_EQ(after, "plaintext");
+      EXPECT_THAT(t.service_.connections, SizeIs(2));
+      EXPECT_EQ(before, "");
+      co_await calls.join();
+    }
+  };
+  std::string before;
+  sync_wait(runtime_, runtime_.at(0), steps::all(*this, stub(), before));
+  EXPECT_EQ(before, "plaintext");
+  EXPECT_THAT(modes_, ElementsAre(status()));
+}
+
+TEST_F(XdsServer, TheGraceOfADrainEndsCalls) {
+  serve(insecure(), 1s);
+  offer(listener_of_server());
+  wait(1s);
+  struct steps {
+    static task<> slow(generic_stub by, std::string& to) { to = co_await ask(by, "/a.A/Slow"); }
+    static task<> all(XdsServer& t, generic_stub by, std::string& before) {
+      scope calls{co_await coro::this_environment()};
+      calls.spawn(slow(by, before));
+      co_await sleep_for(1s);
+      wire::Listener l = t.listener_of_server();
+      l.mutable_filter_chains(0)->set_name("another");
+      t.offer(l);
+      co_await sleep_for(2s);
+      EXPECT_THAT(before, HasSubstr("UNAVAILABLE"));
+      co_await calls.join();
+    }
+  };
+  std::string before;
+  sync_wait(runtime_, runtime_.at(0), steps::all(*this, stub(), before));
+}
+
+TEST_F(XdsServer, SaysWhatItCannotListenOn) {
+  server by(runtime_);
+  xds_server_options options;
+  options.mesh.bootstrap = R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"insecure"}]}]})";
+  xds_server without(by, options);
+  EXPECT_THAT(without.listen("127.0.0.1:0", insecure()).to_string(),
+              HasSubstr("server_listener_resource_name_template"));
+  options.mesh.bootstrap = "{";
+  xds_server invalid(by, options);
+  EXPECT_THAT(invalid.listen("127.0.0.1:0", insecure()).to_string(), HasSubstr("JSON"));
+  options.mesh.bootstrap = bootstrap_for(1);
+  xds_server good(by, options);
+  EXPECT_THAT(good.listen("unix:/tmp/nowhere", insecure()).to_string(), HasSubstr("IP addresses only"));
+}
+
+// Following the control plane does not keep the server's runtime busy.
+TEST(XdsOverSockets, RunEndsWithTheServersDrain) {
+  runtime of_plane;
+  control_plane plane;
+  server plane_server(of_plane);
+  plane_server.set_fallback(plane);
+  ASSERT_EQ(plane_server.listen("127.0.0.1:0", insecure()), status());
+  of_plane.start();
+  runtime of_server;
+  answering service;
+  server serving(of_server);
+  serving.set_fallback(service);
+  xds_server_options options;
+  options.mesh.bootstrap = bootstrap_for(plane_server.port());
+  xds_server mesh(serving, options);
+  ASSERT_EQ(mesh.listen("127.0.0.1:0", insecure()), status());
+  serving.stop();
+  EXPECT_EQ(serving.run(), 0);
+}
+
+// Both sides have TLS with certificates of their bootstraps, over real sockets.
+TEST(XdsOverSockets, AControlPlaneConfiguresBothSides) {
+  runtime of_servers;
+  runtime of_client;
+  control_plane plane;
+  server plane_server(of_servers);
+  plane_server.set_fallback(plane);
+  ASSERT_EQ(plane_server.listen("127.0.0.1:0", insecure()), status());
+  answering service;
+  server serving(of_servers);
+  serving.set_fallback(service);
+  event<> serves;
+  xds_server_options options;
+  options.mesh.bootstrap = bootstrap_for(plane_server.port());
+  options.on_serving_change = [&serves](const net::address&, const status& mode) {
+    if (mode.ok()) serves.set();
+  };
+  xds_server mesh(serving, options);
+  ASSERT_EQ(mesh.listen("127.0.0.1:0", xds_server_credentials(insecure())), status());
+
+  wire::DownstreamTlsContext down = served_by("server");
+  verify_clients(down, "client");
+  down.mutable_require_client_certificate()->set_value(true);
+  wire::Listener l = inbound_listener_at("127.0.0.1", serving.port());
+  set_tls(*l.mutable_filter_chains(0), down);
+  plane.offer(resource_kind::listener, l.name(), l);
+  plane.offer(resource_kind::listener, "target", listener_with("target", manager_of_rds("r")));
+  plane.offer(resource_kind::route_configuration, "r", routes_to("r", "a"));
+  wire::UpstreamTlsContext up;
+  auto& common = *up.mutable_common_tls_context();
+  common.mutable_tls_certificate_provider_instance()->set_instance_name("client");
+  auto& validation = *common.mutable_validation_context();
+  validation.mutable_ca_certificate_provider_instance()->set_instance_name("client");
+  validation.add_match_subject_alt_names()->set_suffix(".example");
+  wire::Cluster c = eds_cluster("a");
+  c.mutable_transport_socket()->set_name("envoy.transport_sockets.tls");
+  *c.mutable_transport_socket()->mutable_typed_config() =
+      packed("envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", up);
+  plane.offer(resource_kind::cluster, "a", c);
+  wire::ClusterLoadAssignment a;
+  a.set_cluster_name("a");
+  add_endpoint(*add_locality(a, "z", 1), "127.0.0.1", serving.port());
+  plane.offer(resource_kind::endpoints, "a", a);
+  of_servers.start();
+
+  struct steps {
+    static task<> wait_for(event<>& e) { co_await e; }
+  };
+  sync_wait(of_client, steps::wait_for(serves));
+  xds_options of_channel;
+  of_channel.bootstrap = bootstrap_for(plane_server.port());
+  channel_options with;
+  with.add_resolver("xds", xds_resolver(of_channel));
+  const generic_stub by(channel(of_client, "xds:///target", xds_credentials(insecure()), with));
+  EXPECT_EQ(sync_wait(of_client, ask(by)), "tls by ada.example");
+  EXPECT_THAT(plane.rejections, IsEmpty());
+}
+
+}  // namespace
+}  // namespace coracle::xds::xds_server_test
