@@ -1,4 +1,4 @@
-// The module coracle.xds: the module coracle, and channels that a control plane configures. Link coracle::xds_module. Made of the headers by scripts/module_interfaces.py.
+// The module coracle.xds: the module coracle, and channels and servers that a control plane configures. Link coracle::xds_module. Made of the headers by scripts/module_interfaces.py.
 module;
 
 #include <coracle/xds/credentials.hpp>

@@ -18,7 +18,7 @@ MODULES = (
     ("coracle.console", ("console",), "the module coracle and the console", "coracle::console_module"),
     ("coracle.telemetry", ("telemetry",), "the module coracle, metrics and traces", "coracle::telemetry_module"),
     ("coracle.naming", ("naming",), "the module coracle and resolvers", "coracle::naming_module"),
-    ("coracle.xds", ("xds",), "the module coracle, and channels that a control plane configures", "coracle::xds_module"),
+    ("coracle.xds", ("xds",), "the module coracle, and channels and servers that a control plane configures", "coracle::xds_module"),
 )
 # Names that a standard library may lack, by the macro which says that it has what they need.
 CONDITIONS = {"coracle/base/expected.hpp": "__cpp_lib_expected", "coracle/base/format.hpp": "__cpp_lib_format"}

@@ -125,11 +125,11 @@ void inbound_watcher::look(scope& drains) {
   const std::shared_ptr<const listener>& of = **latest_;
   if (status wrong = address_problem(*of->inbound); !wrong.ok())
     return use(nullptr, std::move(wrong), drains);
-  const auto now = to_->config();
-  if (now && (now->of == of || *now->of == *of)) return;  // its routes have changed in their places
   // Until all routes are known, what is in use stays.
   if (!has_all_routes(*of->inbound)) return;
-  use(config_of(of), {}, drains);
+  // The same Listener may have other routes, which have changed in their places.
+  const auto now = to_->config();
+  if (!now || (now->of != of && *now->of != *of)) use(config_of(of), {}, drains);
   std::erase_if(routes_, [this](const auto& entry) {
     if (entry.second.used) return false;
     driver_.cancel(entry.second.watch);

@@ -1,5 +1,6 @@
 // Responses with damaged bytes: whatever they are, each resource is valid or has an error, and the client
 // goes on.
+#include "unit/xds/inbound_builders.hpp"
 #include "unit/xds/resource_builders.hpp"
 #include "xds/ads/ads_client.hpp"
 #include "xds/limits.hpp"
@@ -128,6 +129,43 @@ TEST(XdsHostile, ResponsesAreValidOrHaveAnErrorInEachResource) {
   EXPECT_GT(valid, 100u);
   EXPECT_GT(rejected, 300u);
   EXPECT_GT(changed, 100u);
+}
+
+TEST(XdsHostile, ListenersOfServersAreValidOrHaveAnError) {
+  resource_rules rules;
+  rules.has_provider = [](std::string_view name) { return name == "known"; };
+  rules.serves = true;
+  wire::Listener l = inbound_listener_at("127.0.0.1", 80);
+  auto& match = *l.mutable_filter_chains(0)->mutable_filter_chain_match();
+  add_range(*match.mutable_prefix_ranges(), "10.0.0.0", 8);
+  add_range(*match.mutable_source_prefix_ranges(), "2001::", 16);
+  match.add_source_ports(1);
+  match.set_source_type(2);
+  wire::DownstreamTlsContext t = served_by("known");
+  verify_clients(t, "known");
+  set_tls(*l.mutable_filter_chains(0), t);
+  *l.mutable_default_filter_chain() = inbound_chain("default");
+  const std::string bytes = l.SerializeAsString();
+  const net::address local = net::address::parse("10.0.0.1:80").value();
+  const net::address peer = net::address::parse("[2001::1]:1").value();
+
+  testing::internal::CaptureStderr();  // as above
+  std::mt19937 random(20261129);
+  int valid = 0;
+  int invalid = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const auto read = parse_listener(i == 0 ? bytes : damaged(bytes, random), rules);
+    if (!read) {
+      ASSERT_FALSE(read.status().message().empty());
+      ++invalid;
+      continue;
+    }
+    (void)(*read)->inbound->find(local, peer);
+    ++valid;
+  }
+  (void)testing::internal::GetCapturedStderr();
+  EXPECT_GT(valid, 100);
+  EXPECT_GT(invalid, 100);
 }
 
 }  // namespace

@@ -308,6 +308,23 @@ TEST_F(XdsServer, AChangeOfTheChainsDrainsConnectionsAndLosesNoCall) {
   EXPECT_THAT(modes_, ElementsAre(status()));
 }
 
+TEST_F(XdsServer, AListenerWhoseRoutesAreNotKnownYetLeavesWhatIsInUse) {
+  serve();
+  offer(listener_of_server());
+  wait(1s);
+  const generic_stub by = stub();
+  EXPECT_EQ(answer(by), "plaintext");
+  offer(listener_with_named_routes());
+  wait(1s);
+  EXPECT_EQ(answer(by), "plaintext");
+  EXPECT_THAT(service_.connections, SizeIs(1));
+  plane_.offer(resource_kind::route_configuration, "r", accepting_routes("r"));
+  wait(1s);
+  EXPECT_EQ(answer(by), "plaintext");
+  EXPECT_THAT(service_.connections, SizeIs(2));
+  EXPECT_THAT(modes_, ElementsAre(status()));
+}
+
 TEST_F(XdsServer, TheGraceOfADrainEndsCalls) {
   serve(insecure(), 1s);
   offer(listener_of_server());
