@@ -5,34 +5,50 @@
 #include "net/connect.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
 namespace coracle::net {
 
 std::vector<address> interleaved(std::vector<address> sorted) {
-  std::vector<address> turns;
+  std::vector<address> first;
   std::vector<address> other;
   for (address& a : sorted) {
-    const bool first_family = turns.empty() || a.kind() == turns.front().kind();
-    (first_family ? turns : other).push_back(std::move(a));
+    const bool of_first_family = first.empty() || a.kind() == first.front().kind();
+    (of_first_family ? first : other).push_back(std::move(a));
   }
-  // Inserts the n-th address of the other family after the n-th of the first family, while there is one.
-  for (std::size_t n = 0; n < other.size(); ++n) {
-    const std::size_t place = std::min(2 * n + 1, turns.size());
-    turns.insert(turns.begin() + static_cast<std::ptrdiff_t>(place), std::move(other[n]));
+  std::vector<address> turns;
+  turns.reserve(sorted.size());
+  for (std::size_t n = 0; n < std::max(first.size(), other.size()); ++n) {
+    if (n < first.size()) turns.push_back(std::move(first[n]));
+    if (n < other.size()) turns.push_back(std::move(other[n]));
   }
   return turns;
 }
 
 task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<address> to) {
-  for (address& next : to) {
-    latest_ended_.reset();
-    running_.spawn(attempt(std::move(next), ++started_));
-    const bool another = co_await wait_before_next();
-    if (!another) break;
+  std::exception_ptr failure;
+  try {
+    for (address& next : to) {
+      latest_ended_.reset();
+      running_.spawn(attempt(std::move(next), ++started_));
+      const bool another = co_await wait_before_next();
+      if (!another) break;
+    }
+  } catch (...) {  // there is no memory: the attempts that have begun must end before they go
+    failure = std::current_exception();
+    running_.request_stop();
   }
-  co_await running_.join();
+  try {
+    co_await running_.join();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    if (winner_ != runtime_internal::no_handle) on_.io().close(winner_);
+    std::rethrow_exception(failure);
+  }
   if (winner_ != runtime_internal::no_handle) co_return winner_;
   co_return all_failed(to.size());
 }

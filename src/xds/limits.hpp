@@ -23,6 +23,14 @@ inline constexpr std::size_t elements_per_resource_max = 200'000;
 inline constexpr std::size_t cache_bytes_max = 128 * 1024 * 1024;
 // A host name (RFC 1035 2.3.4, without the last dot).
 inline constexpr std::size_t host_bytes_max = 253;
+// The version and the nonce of a response: each resource keeps its version.
+inline constexpr std::size_t version_bytes_max = 4 * 1024;
+// Of one server, which are tried one after the other.
+inline constexpr std::size_t addresses_per_endpoint_max = 64;
+// What ring_hash hashes for an endpoint, as often as the ring has places.
+inline constexpr std::size_t hash_key_bytes_max = 1024;
+// The name of a share of calls that is dropped.
+inline constexpr std::size_t category_bytes_max = 256;
 // One pattern: long enough for a list of a hundred paths.
 inline constexpr std::size_t regex_bytes_max = 4 * 1024;
 // What RE2 may use for one pattern, its states at run time included; it matches more slowly when they are
@@ -48,6 +56,8 @@ inline constexpr std::size_t nack_text_bytes_max = 4 * 1024;
 inline constexpr std::chrono::seconds load_interval_min{1};
 // Of a locality, in one load report: servers name their metrics as they like.
 inline constexpr std::size_t named_metrics_max = 1000;
+// Of a cluster, in one load report.
+inline constexpr std::size_t drop_categories_max = 1000;
 // Names that a client subscribes to, per type. The names of clusters come from the control plane's own
 // routes.
 inline constexpr std::size_t subscriptions_max = 10'000;

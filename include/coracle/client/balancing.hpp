@@ -24,7 +24,7 @@ class balancing {
   ///
   /// Tries the servers of the list 250 ms apart, alternating between address families (RFC 8305, gRFC A61),
   /// and keeps the first one that it reaches until that connection is lost. `shuffle` randomizes the list
-  /// by the weights of its servers (gRFC A62, A113), so that many clients with the same list spread over them.
+  /// by the weights of its servers (gRFC A62, A113), so that clients with the same list spread over them.
   static balancing pick_first(bool shuffle = false);
   /// Picks every server in turn.
   static balancing round_robin();

@@ -43,14 +43,13 @@ class pick_info {
  public:
   /// @cond
   explicit pick_info(const call_attempt& a) noexcept : attempt_(a) {}
+  [[nodiscard]] const call_attempt& attempt() const noexcept { return attempt_; }
   /// @endcond
   [[nodiscard]] std::string_view path() const noexcept;  ///< "/package.Service/Method"
   /// Returns the first value of `key` in the metadata that the caller set.
   [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const noexcept;
 
  private:
-  friend class cluster_manager;
-  friend class ring_hash;
   const call_attempt& attempt_;
 };
 

@@ -83,7 +83,7 @@ child_policy* cluster_manager::find(const routed_cluster& cluster) noexcept {
 }
 
 pick cluster_manager::choose(const pick_info& call) {
-  const std::unique_ptr<const call_route>& route = call.attempt_.terms().route;
+  const std::unique_ptr<const call_route>& route = call.attempt().terms().route;
   child_policy* const of_cluster = route ? find(*route->cluster) : nullptr;
   if (!of_cluster) return {nullptr, &removed_};
   return of_cluster->choose(call);

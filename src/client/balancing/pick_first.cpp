@@ -36,10 +36,11 @@ pick_first::~pick_first() {
 
 void pick_first::update(const balancing& policy, const std::vector<endpoint>& servers) {
   shuffle_ = static_cast<const pick_first_config&>(policy.config()).shuffle();
-  const bool kept = selected_ && std::any_of(servers.begin(), servers.end(), [&](const endpoint& e) {
+  std::vector<endpoint> order = in_order(servers);
+  const bool kept = selected_ && std::any_of(order.begin(), order.end(), [&](const endpoint& e) {
                       return e.address() == selected_->where().address();
                     });
-  adopt(in_order(servers));
+  adopt(std::move(order));
   if (kept) return;
   selected_ = nullptr;
   host_.take_waiting(waiting);
@@ -53,8 +54,8 @@ void pick_first::update(const balancing& policy, const std::vector<endpoint>& se
 
 namespace {
 
-// The first of the list is each server with a probability by its weight, the second one each of the others, and
-// so on (gRFC A113). `random` gives 64 bits.
+// The first of the list is each server with a probability by its weight, the second one each of the others,
+// and so on (gRFC A113). `random` gives 64 bits.
 template <class Random>
 void shuffle_by_weight(std::vector<endpoint>& servers, Random random) {
   const auto differs = [&](const endpoint& e) { return e.weight() != servers.front().weight(); };

@@ -169,10 +169,10 @@ void ring_hash::publish_state() {
 
 std::optional<std::uint64_t> ring_hash::hash_of(const pick_info& call) const {
   if (options_.request_hash_header.empty()) {
-    const auto& route = call.attempt_.terms().route;
+    const auto& route = call.attempt().terms().route;
     return route ? route->hash : std::nullopt;
   }
-  const metadata& sent = call.attempt_.terms().options.metadata;
+  const metadata& sent = call.attempt().terms().options.metadata;
   const std::optional<std::string_view> first = sent.find(options_.request_hash_header);
   if (!first) return std::nullopt;
   std::uint64_t hash = base::xxh64(*first);

@@ -101,6 +101,9 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
   // For picks: path, deadline, wait_for_ready() and the caller's metadata.
   [[nodiscard]] const call_terms& terms() const noexcept { return terms_; }
+  // A policy that drops calls has let it pass: it is not drawn again while it waits for a stream.
+  [[nodiscard]] bool admitted() const noexcept { return admitted_; }
+  void set_admitted() const noexcept { admitted_ = true; }
 
   // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
@@ -117,6 +120,7 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
  private:
   const call_terms& terms_;
+  mutable bool admitted_ = false;  // picks see the attempt as const
 };
 
 }  // namespace coracle::client

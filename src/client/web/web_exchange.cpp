@@ -53,6 +53,7 @@ void attach_behind(call_attempt& a, transport::exchange x, const call_target& ta
   if (made) return a.attach(x, target);
   x.reset(transport::error_code::cancel);
   x.release();
+  if (target.ends) target.ends->attempt_abandoned();
   a.unlink();
   a.fail(rpc::out_of_memory(), refusal::final);
 }

@@ -579,6 +579,7 @@ void ads_client::clear(resource_state& r) {
   r.cached.reset();
   r.bytes.clear();
   r.version.clear();
+  r.updated = {};
 }
 
 void ads_client::accept(authority_state& a, resource_kind kind, resource_state& r, received_resource&& from,
@@ -606,9 +607,9 @@ void ads_client::accept(authority_state& a, resource_kind kind, resource_state& 
 
 void ads_client::reject(resource_state& r, status reason, const server_state& by, std::string_view version,
                         time_point now) {
+  data_error(r, cache_state::nacked, std::move(reason), by.config.fail_on_data_errors);
   r.failed_version = version;
   r.failed_at = now;
-  data_error(r, cache_state::nacked, std::move(reason), by.config.fail_on_data_errors);
 }
 
 void ads_client::data_error(resource_state& r, cache_state state, status reason, bool drops) {
@@ -620,6 +621,8 @@ void ads_client::data_error(resource_state& r, cache_state state, status reason,
   r.state = state;
   r.error = std::move(reason);
   r.of_connection = false;
+  r.failed_version.clear();
+  r.failed_at = {};
   tell(r, r.cached ? watch_event::kind::ambient : watch_event::kind::error);
 }
 
@@ -628,6 +631,8 @@ void ads_client::transient_error(resource_state& r, cache_state state, status re
   r.state = state;
   r.error = std::move(reason);
   r.of_connection = of_connection;
+  r.failed_version.clear();
+  r.failed_at = {};
   tell(r, r.cached ? watch_event::kind::ambient : watch_event::kind::error);
 }
 

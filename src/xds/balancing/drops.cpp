@@ -1,10 +1,14 @@
 #include "xds/balancing/drops.hpp"
 
+#include "base/printable.hpp"
+#include "client/call/call_attempt.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
 #include "xds/resource/wire_values.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle::xds {
@@ -23,6 +27,14 @@ std::shared_ptr<locality_load> drops::load_of(const locality& where) const {
 
 void drops::update(const balancing& policy, const std::vector<client::endpoint>& servers) {
   config_ = policy.shared_config();
+  dropped_.clear();
+  const auto add = [this](const std::string& reason) {
+    dropped_.push_back({client::no_server::action::drop, nullptr, status::unavailable(reason)});
+  };
+  for (const drop_category& each : options().categories)
+    add("the control plane has the call dropped, category " + base::printable(each.category));
+  add("the cluster has its maximum of calls in progress, which is " + std::to_string(options().calls_max));
+  std::erase_if(calls_, [](const auto& c) { return c.second.use_count() == 1; });
   for (const auto& [where, calls] : calls_) calls->count_in(options().calls, load_of(where));
   const balancing& below = static_cast<const drops_config&>(*config_).child();
   if (child_.update(below, servers, *this)) child_->connect();
@@ -47,24 +59,24 @@ client::subchannel& drops::make_subchannel(const client::endpoint& to, client::s
   return made;
 }
 
-client::pick drops::drop(std::string_view category, status reason) noexcept {
-  if (options().load) options().load->dropped(category);
-  drop_.reason = std::move(reason);
-  return {nullptr, &drop_};
-}
-
 client::pick drops::choose(const client::pick_info& call) {
-  if (state_ != connectivity::ready) return child_->choose(call);
+  if (state_ != connectivity::ready || call.attempt().admitted()) return child_->choose(call);
+  std::size_t reason = 0;
+  std::string_view category;
   for (const drop_category& each : options().categories) {
-    if (host_.owner_loop().io().random() % million < each.millionths)
-      return drop(each.category,
-                  status::unavailable("the control plane has the call dropped, category " + each.category));
+    if (host_.owner_loop().io().random() % million < each.millionths) {
+      category = each.category;
+      break;
+    }
+    ++reason;
   }
-  const std::uint32_t calls_max = options().calls_max;
-  if (options().calls->count() >= calls_max)
-    return drop("", status::unavailable("the cluster has its maximum of calls in progress, which is " +
-                                        std::to_string(calls_max)));
-  return child_->choose(call);
+  const bool is_last = reason + 1 == dropped_.size();
+  if (is_last && options().calls->count() < options().calls_max) {
+    call.attempt().set_admitted();
+    return child_->choose(call);
+  }
+  if (options().load) options().load->dropped(category);
+  return {nullptr, &dropped_[reason]};
 }
 
 }  // namespace coracle::xds

@@ -50,7 +50,7 @@ class drops_config final : public client::policy_config {
 };
 
 // Each category has a draw of its own. A call that is dropped fails even if it waits for ready, and is not
-// retried. Nothing is dropped before the child is READY, so that calls that wait have one draw, not several.
+// retried. Nothing is dropped before the child is READY, and a call has one draw, however long it waits.
 // Calls are in progress from the time that they have a stream.
 class drops final : public client::balancer, private client::forwarding_host {
  public:
@@ -68,12 +68,12 @@ class drops final : public client::balancer, private client::forwarding_host {
 
   [[nodiscard]] const drops_options& options() const noexcept;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
-  client::pick drop(std::string_view category, status reason) noexcept;
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config
   std::map<locality, std::shared_ptr<calls_to_locality>> calls_;  // of subchannels that were made
   connectivity state_ = connectivity::connecting;  // of the child
-  client::no_server drop_{client::no_server::action::drop};
+  // What the calls of a category get, in the order of the categories; and then those above the maximum.
+  std::vector<client::no_server> dropped_;
   client::policy_slot child_;
 };
 

@@ -15,7 +15,7 @@ void secured::update(const balancing& policy, const std::vector<client::endpoint
 
 client::subchannel& secured::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {
   client::server_security security = security_.of(to.address());
-  subchannels_.reserve(subchannels_.size() + 1);
+  if (subchannels_.size() == subchannels_.capacity()) subchannels_.reserve(2 * subchannels_.size() + 4);
   client::subchannel& made = above_.make_subchannel(to, user);
   made.secure_by(std::move(security));
   subchannels_.push_back(&made);

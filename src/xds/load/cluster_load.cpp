@@ -17,7 +17,8 @@ void locality_load::ended(status_code code, const metadata& trailing) noexcept {
 }
 
 void locality_load::add_metrics(const metadata& trailing) {
-  const auto wanted = of_.reported_metrics();
+  const std::shared_ptr<cluster_load> of = of_.lock();
+  const auto wanted = of ? of->reported_metrics() : nullptr;
   if (!wanted) return;
   const std::optional<load_report> load = load_report::of_call(trailing);
   if (!load) return;
@@ -70,9 +71,9 @@ std::shared_ptr<const std::vector<std::string>> cluster_load::reported_metrics()
 std::shared_ptr<locality_load> cluster_load::of(const std::shared_ptr<cluster_load>& cluster,
                                                 const locality& where) {
   const std::lock_guard lock(cluster->changing_);
-  std::unique_ptr<locality_load>& one = cluster->localities_[where];
-  if (!one) one = std::make_unique<locality_load>(*cluster);
-  return {cluster, one.get()};
+  std::shared_ptr<locality_load>& one = cluster->localities_[where];
+  if (!one) one = std::make_shared<locality_load>(cluster);
+  return one;
 }
 
 // Without memory for its category, a drop counts as one of those that have none.
@@ -82,6 +83,7 @@ void cluster_load::dropped(std::string_view category) noexcept {
   if (category.empty()) return;
   base::if_memory_allows([&] {
     auto at = dropped_.find(category);
+    if (at == dropped_.end() && dropped_.size() >= limits::drop_categories_max) return;
     if (at == dropped_.end()) at = dropped_.emplace(std::string(category), 0).first;
     ++at->second;
   });
@@ -96,6 +98,7 @@ cluster_report cluster_load::take() {
     one.locality = where;
     r.localities.push_back(std::move(one));
   }
+  std::erase_if(localities_, [](const auto& l) { return l.second.use_count() == 1 && l.second->idle(); });
   for (auto& [category, n] : dropped_) r.dropped.emplace(category, n);
   dropped_.clear();
   r.dropped_in_all = std::exchange(dropped_in_all_, 0);

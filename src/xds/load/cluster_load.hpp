@@ -51,7 +51,7 @@ class cluster_load;
 // The calls to one locality, of all loops.
 class locality_load {
  public:
-  explicit locality_load(const cluster_load& of) noexcept : of_(of) {}
+  explicit locality_load(std::weak_ptr<cluster_load> of) noexcept : of_(std::move(of)) {}
 
   void began() noexcept { add(issued_, 1), add(in_progress_, 1); }
   void ended(status_code code, const metadata& trailing) noexcept;
@@ -60,13 +60,16 @@ class locality_load {
   void take_over(std::uint64_t n) noexcept { add(in_progress_, n); }
   // What has come about since the last time.
   [[nodiscard]] locality_report take();
+  [[nodiscard]] bool idle() const noexcept {
+    return issued_.load() + succeeded_.load() + failed_.load() + in_progress_.load() == 0;
+  }
 
  private:
   using count = std::atomic<std::uint64_t>;
   static void add(count& to, std::uint64_t n) noexcept { to.fetch_add(n, std::memory_order_relaxed); }
   void add_metrics(const metadata& trailing);
 
-  const cluster_load& of_;
+  const std::weak_ptr<cluster_load> of_;
   count issued_{0};
   count succeeded_{0};
   count failed_{0};
@@ -101,7 +104,7 @@ class cluster_load {
   const std::string service_;
   mutable std::mutex changing_;
   std::shared_ptr<const std::vector<std::string>> metrics_;  // null: none
-  std::map<locality, std::unique_ptr<locality_load>> localities_;
+  std::map<locality, std::shared_ptr<locality_load>> localities_;
   std::map<std::string, std::uint64_t, std::less<>> dropped_;
   std::uint64_t dropped_in_all_ = 0;
 };

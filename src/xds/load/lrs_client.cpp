@@ -87,12 +87,14 @@ struct lrs_client::plane {
   void write_reports(wire::LoadStatsRequest& to, const std::set<std::string>* only, time_point now) {
     for (auto at = clusters.begin(); at != clusters.end();) {
       counted& c = at->second;
+      const bool used = c.load.use_count() > 1;
       if (only && !only->contains(c.load->cluster())) {
-        ++at;
+        if (used) ++at;
+        else at = clusters.erase(at);
         continue;
       }
-      const bool used = c.load.use_count() > 1;
       const cluster_report report = c.load->take();
+      const duration since_last = now - std::exchange(c.since, now);
       if (report.empty()) {
         if (used) ++at;
         else at = clusters.erase(at);
@@ -101,13 +103,21 @@ struct lrs_client::plane {
       wire::ClusterStats& stats = *to.add_cluster_stats();
       stats.set_cluster_name(c.load->cluster());
       stats.set_cluster_service_name(c.load->service());
-      set_duration(*stats.mutable_load_report_interval(), now - std::exchange(c.since, now));
+      set_duration(*stats.mutable_load_report_interval(), since_last);
       write_report(report, stats);
       ++at;
     }
   }
 
+  // Without a stream nothing is reported, so that nothing else forgets.
+  void forget_unused() {
+    if (clusters.size() < forget_at) return;
+    std::erase_if(clusters, [](const auto& c) { return c.second.load.use_count() == 1; });
+    forget_at = std::max<std::size_t>(64, 2 * clusters.size());
+  }
+
   const management_server server;
+  std::size_t forget_at = 64;
   std::map<std::pair<std::string, std::string>, counted> clusters;  // by their names, and those of endpoints
   bool served = false;
 };
@@ -164,6 +174,7 @@ std::shared_ptr<cluster_load> lrs_client::load_of(const management_server& to, c
     found = std::prev(planes_.end());
     another_.set();
   }
+  (*found)->forget_unused();
   auto& known = (*found)->clusters;
   const auto [at, is_new] = known.try_emplace({cluster, service});
   if (is_new) {

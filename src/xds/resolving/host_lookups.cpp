@@ -42,6 +42,11 @@ void host_lookups::look_again() {
 
 task<> host_lookups::run() {
   scope all{co_await coro::this_environment()};
+  all.spawn(begin_all(all));
+  co_await all.join();
+}
+
+task<> host_lookups::begin_all(scope& all) {
   for (;;) {
     added_.reset();
     for (const auto& [name, l] : lookups_)

@@ -46,6 +46,7 @@ class host_lookups {
     bool used = true;
     bool ended = false;
   };
+  [[nodiscard]] task<> begin_all(scope& all);
   [[nodiscard]] task<> follow(std::shared_ptr<lookup> l);
 
   event<>& changed_;

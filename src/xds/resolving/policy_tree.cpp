@@ -237,8 +237,9 @@ balancing policy_tree::secured_as(const cluster& config, const std::vector<local
   for (const locality_endpoints& l : level)
     for (const endpoint& e : l.endpoints)
       if (config.tls->sends_hostname && !e.hostname.empty())
-        if (auto at = address_of(e.addresses.front()))
-          security.others.emplace(*std::move(at), credentials_.of(config.name, *config.tls, e.hostname));
+        for (const socket_address& each : e.addresses)
+          if (auto at = address_of(each))
+            security.others.emplace(*std::move(at), credentials_.of(config.name, *config.tls, e.hostname));
   return balancing(std::make_shared<const secured_config>(std::move(security), std::move(policy)));
 }
 

@@ -15,6 +15,7 @@
 #include "xds/resolving/target_watcher.hpp"
 #include "xds/status/client_registry.hpp"
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,12 +69,19 @@ class resolving {
 
   [[nodiscard]] task<> run() {
     scope parts{co_await coro::this_environment()};
-    parts.spawn(driver_.run());
-    parts.spawn(lrs_.run());
-    parts.spawn(publish());
-    parts.spawn(hosts_.run());
-    parts.spawn(look_again());
+    std::exception_ptr failure;
+    try {
+      parts.spawn(driver_.run());
+      parts.spawn(lrs_.run());
+      parts.spawn(publish());
+      parts.spawn(hosts_.run());
+      parts.spawn(look_again());
+    } catch (...) {
+      failure = std::current_exception();
+      parts.request_stop();
+    }
     co_await parts.join();
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:

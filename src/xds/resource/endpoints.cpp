@@ -54,7 +54,12 @@ class endpoints_reader {
     endpoint to;
     if (!from.endpoint().has_address()) at.at("endpoint").refuse("has no address");
     add(from.endpoint().address(), to, at.at("endpoint.address"));
-    for (int i = 0; i < from.endpoint().additional_addresses_size(); ++i) {
+    const int more = from.endpoint().additional_addresses_size();
+    if (static_cast<std::size_t>(more) >= limits::addresses_per_endpoint_max)
+      at.at("endpoint.additional_addresses")
+          .refuse("has " + std::to_string(more) + " addresses beside the first one, limit of all is " +
+                  std::to_string(limits::addresses_per_endpoint_max));
+    for (int i = 0; i < more; ++i) {
       const field_path here = at.at("endpoint.additional_addresses", static_cast<std::size_t>(i));
       add(from.endpoint().additional_addresses(i).address(), to, here);
     }
@@ -65,6 +70,9 @@ class endpoints_reader {
     if (to.weight == 0) at.at("load_balancing_weight").refuse("must be more than 0");
     to.hostname = from.endpoint().hostname();
     to.hash_key = hash_key_of(from.metadata());
+    if (to.hash_key.size() > limits::hash_key_bytes_max)
+      at.at("metadata")
+          .refuse("has a hash_key of more than " + std::to_string(limits::hash_key_bytes_max) + " bytes");
     to.proxy = proxy_of(from.metadata(), at.at("metadata"));
     return to;
   }
@@ -100,6 +108,8 @@ cluster_endpoints read_endpoints(const wire::ClusterLoadAssignment& from, const 
   for (int i = 0; i < from.policy().drop_overloads_size(); ++i) {
     const wire::DropOverload& d = from.policy().drop_overloads(i);
     const field_path here = at.at("policy.drop_overloads", static_cast<std::size_t>(i));
+    if (d.category().size() > limits::category_bytes_max)
+      here.at("category").refuse("has more than " + std::to_string(limits::category_bytes_max) + " bytes");
     const std::uint64_t share = millionths_of(d.drop_percentage(), here.at("drop_percentage"));
     to.drops.push_back({d.category(), static_cast<std::uint32_t>(std::min<std::uint64_t>(share, million))});
   }

@@ -64,15 +64,23 @@ source_type sources_of(const wire::FilterChainMatch& m, const field_path& at) {
   }
 }
 
+// Before anything of that size is made.
+void check_sizes(const wire::FilterChainMatch& m, const field_path& at) {
+  constexpr std::size_t max = limits::filter_chain_criteria_max;
+  const auto size_of = [](int listed) { return static_cast<std::size_t>(std::max(listed, 1)); };
+  const std::size_t destinations = size_of(m.prefix_ranges_size());
+  const std::size_t sources = size_of(m.source_prefix_ranges_size());
+  const std::size_t ports = size_of(m.source_ports_size());
+  if (destinations > max || sources > max || ports > max || destinations * sources > max ||
+      destinations * sources * ports > max)
+    at.refuse("exceeds " + std::to_string(max) + " combinations of ranges and ports");
+}
+
 std::set<chain_criteria> criteria_of(const wire::FilterChainMatch& m, const field_path& at) {
   const auto destinations = ranges_of(m.prefix_ranges(), at, "prefix_ranges");
   const auto sources = ranges_of(m.source_prefix_ranges(), at, "source_prefix_ranges");
   std::vector<std::optional<std::uint32_t>> ports(m.source_ports().begin(), m.source_ports().end());
   if (ports.empty()) ports.emplace_back();
-  constexpr std::size_t max = limits::filter_chain_criteria_max;
-  if (destinations.size() > max || sources.size() > max || ports.size() > max ||
-      destinations.size() * sources.size() > max || destinations.size() * sources.size() * ports.size() > max)
-    at.refuse("exceeds " + std::to_string(max) + " combinations of ranges and ports");
   std::set<chain_criteria> all;
   const source_type from = sources_of(m, at);
   for (const auto& destination : destinations)
@@ -163,8 +171,13 @@ inbound_listener read_inbound_listener(const wire::Listener& from, bool trusted,
     const wire::FilterChainMatch& match = from.filter_chains(i).filter_chain_match();
     filter_chain chain = chain_of(from.filter_chains(i), trusted, has, regexes, at);
     const field_path of_match = at.at("filter_chain_match");
-    auto all = criteria_of(match, of_match);
-    if (is_passed_over(match)) continue;
+    check_sizes(match, of_match);
+    if (is_passed_over(match)) {
+      (void)ranges_of(match.prefix_ranges(), of_match, "prefix_ranges");
+      (void)ranges_of(match.source_prefix_ranges(), of_match, "source_prefix_ranges");
+      continue;
+    }
+    const auto all = criteria_of(match, of_match);
     for (const chain_criteria& c : all) {
       if (!known.insert(c).second)
         at.refuse("is one of multiple filter chains with overlapping matching rules");

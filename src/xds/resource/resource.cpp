@@ -225,6 +225,9 @@ result<received_response> read_response(std::string_view bytes, const resource_r
     wire::DiscoveryResponse response;
     if (!response.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return status::internal("the control plane has sent a response that is malformed protobuf");
+    if (std::max(response.version_info().size(), response.nonce().size()) > limits::version_bytes_max)
+      return status::resource_exhausted("the control plane has sent a version or a nonce of more than " +
+                                        std::to_string(limits::version_bytes_max) + " bytes");
     return read_response(std::move(response), rules);
   }
   received_response to;

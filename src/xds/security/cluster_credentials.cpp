@@ -35,7 +35,14 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
   auto options = client_options_of(files);
   if (!options || checks_host) return options;
   options->verify_name = false;
-  if (of.subject_names.empty()) return options;
+  if (of.subject_names.empty()) {
+    // The authorities of a provider may be the mesh's own; those of the system vouch for everyone.
+    if (of.authorities) return options;
+    return status::unavailable(
+        "the control plane gives the cluster the authorities of the system and no name to check, so that "
+        "every "
+        "public certificate would do: set match_subject_alt_names, or sni with auto_sni_san_validation");
+  }
   options->verifier = [accepted = of.subject_names](const tls::peer_certificate& server) {
     if (has_accepted_name(accepted, server.identities())) return status();
     return status::unauthenticated(

@@ -18,7 +18,7 @@ bool is_name_of(std::string_view of_certificate, std::string_view host) {
   const std::string pattern = absolute(of_certificate);
   const std::string name = absolute(host);
   if (pattern == name) return true;
-  if (!pattern.starts_with("*.") || pattern.find('*', 1) != pattern.npos) return false;
+  if (!pattern.starts_with("*.") || pattern == "*." || pattern.find('*', 1) != pattern.npos) return false;
   const auto dot = name.find('.');
   return dot > 0 && std::string_view(name).substr(dot) == std::string_view(pattern).substr(1);
 }

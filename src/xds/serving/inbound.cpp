@@ -4,12 +4,30 @@
 #include "coracle/server/server_context.hpp"
 #include "net/duplex.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/repeated_lines.hpp"
 #include "xds/routing/headers_of_call.hpp"
 #include "xds/routing/route_lookup.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace coracle::xds {
+
+namespace {
+
+// A socket of both families has clients of IPv4 as ::ffff:0:0/96 (RFC 4291 2.5.5.2); rules mean 10.0.0.0/8.
+net::address without_mapping(const net::address& a) {
+  constexpr std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  const auto& bytes = a.ip_bytes();
+  if (a.kind() != net::address::family::ipv6 || !std::equal(mapped.begin(), mapped.end(), bytes.begin()))
+    return a;
+  return net::address::ipv4({bytes[12], bytes[13], bytes[14], bytes[15]}, a.port());
+}
+
+}  // namespace
 
 std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::duplex> raw) {
   auto config = this->config();
@@ -18,13 +36,15 @@ std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::dupl
   net::address peer;
   raw->read_addresses(local, peer);
   const inbound_listener& of = *config->of->inbound;
-  const filter_chain* const found = of.find(local, peer);
+  const filter_chain* const found = of.find(without_mapping(local), without_mapping(peer));
   if (!found) return nullptr;
   const auto index = static_cast<std::size_t>(found - of.chains.data());
   const inbound_config::chain& chain = config->chains[index];
   const server_credentials by = chain.credentials ? chain.credentials->get() : fallback_;
   if (!by.failure().ok()) {
-    on.log().in(log_room::server).warning("a connection of ", peer, " was closed: ", by.failure().message());
+    repeated_lines::write(
+        on, log_room::server, log_level::warning, this, "credentials",
+        "a connection of " + peer.to_string() + " was closed: " + std::string(by.failure().message()));
     return nullptr;
   }
   auto made = by.secure() ? by.security()->secure(on, std::move(raw)) : std::move(raw);

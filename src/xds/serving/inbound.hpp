@@ -127,7 +127,7 @@ class inbound_watcher {
   [[nodiscard]] std::shared_ptr<const inbound_config> config_of(std::shared_ptr<const listener> of);
   [[nodiscard]] status address_problem(const inbound_listener& of) const;
   void use(std::shared_ptr<const inbound_config> config, status mode, scope& drains);
-  [[nodiscard]] task<> end_after_grace(std::shared_ptr<const inbound_config> config);
+  [[nodiscard]] task<> end_after_grace(std::weak_ptr<const inbound_config> config);
   void end_connections(std::shared_ptr<const inbound_config> of, bool at_once);
   [[nodiscard]] channel channel_to(const management_server& plane) const;
 

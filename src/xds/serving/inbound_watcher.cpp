@@ -110,7 +110,11 @@ task<> inbound_watcher::follow(std::string name) {
   try {
     for (;;) {
       changed_.reset();
-      if (!ended_.is_set()) look(drains);
+      // Without memory, what is in use stays until the next change.
+      if (!ended_.is_set() && !base::if_memory_allows([&] { look(drains); }))
+        here_.log()
+            .in(log_room::server)
+            .warning("xDS: a change was not applied: the process is out of memory");
       co_await changed_;
     }
   } catch (const coro::cancelled&) {
@@ -194,7 +198,7 @@ void inbound_watcher::use(std::shared_ptr<const inbound_config> config, status m
   to_->use(std::move(config));
   if (before) {
     end_connections(before, false);
-    drains.spawn(end_after_grace(before));
+    drains.spawn(end_after_grace(std::weak_ptr(before)));
   }
   if (mode_ && *mode_ == mode) return;
   mode_ = mode;
@@ -205,9 +209,10 @@ void inbound_watcher::use(std::shared_ptr<const inbound_config> config, status m
   else log.warning("xDS: ", at, " does not serve: ", mode.message());
 }
 
-task<> inbound_watcher::end_after_grace(std::shared_ptr<const inbound_config> config) {
+// Only connections keep their configuration meanwhile: a control plane may send another one at any rate.
+task<> inbound_watcher::end_after_grace(std::weak_ptr<const inbound_config> config) {
   co_await sleep_for(options_->of.drain_grace);
-  end_connections(std::move(config), true);
+  if (auto of = config.lock()) end_connections(std::move(of), true);
 }
 
 void inbound_watcher::end_connections(std::shared_ptr<const inbound_config> of, bool at_once) {

@@ -228,6 +228,25 @@ TEST_F(pick_first_policy, ShufflesWhenAskedTo) {
   });
 }
 
+TEST_F(pick_first_policy, KeepsAConnectionToTheSecondAddressOfAServer) {
+  run(balancing::pick_first(), [](recording_host& h) -> task<> {
+    h.net->refuse(1);
+    h.net->serve(2);
+    endpoint both(at(1));
+    both.add_address(at(2));
+    h.update({both});
+    h.policy->connect();
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::ready);
+    h.net->log.clear();
+    h.record.clear();
+    h.update({both, endpoint(at(3))});
+    co_await sleep_for(100ms);
+    EXPECT_TRUE(h.net->log.empty());
+    EXPECT_TRUE(h.record.empty());
+  });
+}
+
 TEST_F(pick_first_policy, ShufflesByTheWeightsOfServers) {
   run(balancing::pick_first(true), [](recording_host& h) -> task<> {
     const std::vector<endpoint> weighted = {endpoint(at(1), 1), endpoint(at(2), 3), endpoint(at(3), 0)};

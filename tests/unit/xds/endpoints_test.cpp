@@ -1,5 +1,6 @@
 // Endpoints of clusters: what they become, and what is invalid (gRFC A27, A61, A76, A86).
 #include "unit/xds/resource_builders.hpp"
+#include "xds/limits.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -195,6 +196,37 @@ TEST(XdsEndpoints, HaveTheProxyOfTheEndpointElseOfTheLocality) {
   EXPECT_THAT(refusal(a), HasSubstr("lb_endpoints[1].metadata.typed_filter_metadata[\"envoy.http11_proxy_"
                                     "transport_socket.proxy_address\"] is "
                                     "no envoy.config.core.v3.Address"));
+}
+
+wire::ClusterLoadAssignment with_addresses(std::size_t n) {
+  wire::ClusterLoadAssignment a = empty();
+  auto& e = *add_endpoint(*add_locality(a, "z", 1), "10.0.0.1", 1);
+  for (std::size_t i = 1; i < n; ++i)
+    set_address(*e.mutable_endpoint()->add_additional_addresses()->mutable_address(), "10.0.1.1",
+                static_cast<std::uint32_t>(i));
+  return a;
+}
+wire::ClusterLoadAssignment with_key(std::size_t bytes) {
+  wire::ClusterLoadAssignment a = empty();
+  auto& e = *add_endpoint(*add_locality(a, "z", 1), "10.0.0.1", 1);
+  (*(*e.mutable_metadata()->mutable_filter_metadata())["envoy.lb"].mutable_fields())["hash_key"]
+      .set_string_value(std::string(bytes, 'k'));
+  return a;
+}
+wire::ClusterLoadAssignment with_category(std::size_t bytes) {
+  wire::ClusterLoadAssignment a = empty();
+  a.mutable_policy()->add_drop_overloads()->set_category(std::string(bytes, 'c'));
+  return a;
+}
+
+TEST(XdsEndpoints, HaveLimitedAddressesKeysAndCategories) {
+  EXPECT_EQ(parsed(with_addresses(limits::addresses_per_endpoint_max)).priorities.size(), 1u);
+  EXPECT_THAT(refusal(with_addresses(limits::addresses_per_endpoint_max + 1)),
+              HasSubstr("limit of all is 64"));
+  EXPECT_EQ(parsed(with_key(limits::hash_key_bytes_max)).priorities.size(), 1u);
+  EXPECT_THAT(refusal(with_key(limits::hash_key_bytes_max + 1)), HasSubstr("hash_key of more than 1024"));
+  EXPECT_EQ(parsed(with_category(limits::category_bytes_max)).drops.size(), 1u);
+  EXPECT_THAT(refusal(with_category(limits::category_bytes_max + 1)), HasSubstr("more than 256 bytes"));
 }
 
 }  // namespace

@@ -27,6 +27,16 @@ wire::DiscoveryResponse with(const std::vector<wire::Cluster>& clusters) {
 
 std::string reason(const received_resource& r) { return std::string(r.content.status().message()); }
 
+TEST(XdsResponse, OfAVersionThatIsTooLongIsRefusedAsAWhole) {
+  wire::DiscoveryResponse r = with({eds_cluster("good")});
+  r.set_version_info(std::string(limits::version_bytes_max, 'v'));
+  const std::string longest = r.SerializeAsString();
+  EXPECT_EQ(read_response(std::string_view(longest), {}).status(), status());
+  r.set_version_info(std::string(limits::version_bytes_max + 1, 'v'));
+  const std::string too_long = r.SerializeAsString();
+  EXPECT_EQ(read_response(std::string_view(too_long), {}).status().code(), status_code::resource_exhausted);
+}
+
 TEST(XdsResponse, HasAValidResourceBesideAnInvalidOne) {
   wire::Cluster bad = eds_cluster("bad");
   bad.set_type(0);

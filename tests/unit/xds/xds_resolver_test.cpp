@@ -14,6 +14,7 @@
 #include "coracle/xds/csds_service.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/resource_builders.hpp"
+#include "xds/balancing/calls_in_progress.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/wire/load_stats.pb.h"
 #include "xds/wire/status.pb.h"
@@ -398,6 +399,7 @@ TEST_F(XdsChannel, FailsCallsAboveTheMaximumInProgressOfAllChannels) {
       EXPECT_EQ(late["DEADLINE_EXCEEDED: the deadline passed"], 10);
       const std::string last = co_await ask(by);
       EXPECT_EQ(last.size(), 1u) << last;
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 0u);
     }
   };
   play(steps::all(stub(), stub(), *this));
@@ -762,6 +764,32 @@ TEST_F(XdsChannel, ReportsTheMetricsOfServersThatTheClusterNames) {
     }
   };
   play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, DrawsACallThatWaitsForAStreamOnce) {
+  offer_route_to("a");
+  auto a = assignment("a", {{port(0)}});
+  auto* const drop = a.mutable_policy()->add_drop_overloads();
+  drop->set_category("flood");
+  drop->mutable_drop_percentage()->set_numerator(10);
+  offer_cluster(eds_cluster("a"), a);
+  backends_[0]->delay = 1ms;
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      const std::string answer = co_await ask(by);
+      ++into[answer];
+    }
+    static task<> all(generic_stub by) {
+      (void)co_await ask(by);
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 2000; ++i) callers.spawn(call(by, answers));  // the server has streams for 100
+      co_await callers.join();
+      EXPECT_NEAR(answers["0"], 1800, 60);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 0u);
+    }
+  };
+  play(steps::all(stub()));
 }
 
 TEST_F(XdsChannel, LosesNoCallWhenRoutesAndEndpointsChange) {
