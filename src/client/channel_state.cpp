@@ -87,6 +87,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
                                             : options.user_agent + " " + library_user_agent()),
       target{security::scheme_of(credentials), to.authority, this, user_agent, wire_options_of(options)},
       params(connect_params_for(on, to, std::move(by), std::move(credentials), options)),
+      is_private(security::always_private(params.credentials) || to.in_process),
       own_methods(methods_of(options.service_config, nullptr, options.retries)),
       open_on_(&on),
       call_defaults_(options.calls == call_options() ? nullptr : &options.calls),

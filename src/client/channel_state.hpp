@@ -97,8 +97,7 @@ class channel_state final : public call_channel,
 
   // --- loops of the runtime
   [[nodiscard]] std::string_view secure_authority() const noexcept {
-    return security::always_private(params.credentials) || to.in_process ? std::string_view(to.authority)
-                                                                         : std::string_view();
+    return is_private ? std::string_view(to.authority) : std::string_view();
   }
   // Called by a shard, on its loop: it takes no more calls, has closed its connections.
   void forget(loop& where) noexcept;
@@ -125,6 +124,7 @@ class channel_state final : public call_channel,
   const std::string user_agent;  // empty: the library's own
   const call_target target;
   const connect_params params;
+  const bool is_private;  // every connection is
   const std::shared_ptr<const method_configs> own_methods;  // if the resolver provides none
 
  private:

@@ -7,16 +7,17 @@
 
 namespace coracle {
 
-/// Reports the resources that the channels of xds_resolver() have from their control planes, with versions,
-/// states and the reasons of rejections (envoy.service.status.v3.ClientStatusDiscoveryService; gRFC A40).
+/// Reports the resources that the channels of xds_resolver() and the listeners of xds_server have from their
+/// control planes, with versions, states and the reasons of rejections
+/// (envoy.service.status.v3.ClientStatusDiscoveryService; gRFC A40).
 ///
 ///   coracle::csds_service csds;
 ///   server.add(csds);
 ///
 /// Tools such as `grpcdebug ADDRESS xds status` can then query it. With channelz, which with_defaults() adds,
-/// it is the admin service of gRFC A38. Each call visits the loops of the channels of the server's runtime,
-/// one after the other; `client_scope` is the target of a channel. A request that has node matchers fails
-/// with INVALID_ARGUMENT.
+/// it is the admin service of gRFC A38. Each call visits the loops of the server's runtime that have such
+/// clients, one after the other; `client_scope` is the target of a channel, or `#server`. A request that has
+/// node matchers fails with INVALID_ARGUMENT.
 ///
 /// An answer contains every resource as it was received, up to 128 MiB for a channel; clients may leave them
 /// out by `exclude_resource_contents`. It reveals addresses of servers: do not add it to a server on a port

@@ -11,6 +11,7 @@
 #include "xds/ads/ads_driver.hpp"
 #include "xds/resource/listener.hpp"
 #include "xds/security/retried_credentials.hpp"
+#include "xds/status/client_registry.hpp"
 
 #include <map>
 #include <memory>
@@ -139,6 +140,7 @@ class inbound_watcher {
   event<> changed_;
   event<> ended_;
   ads_driver driver_;
+  const client_registry::membership shown_{"#server", driver_.client()};
   std::optional<watch_id> watch_;
   std::optional<result<std::shared_ptr<const listener>>> latest_;
   std::map<std::string, routes_of_name, std::less<>> routes_;

@@ -1,4 +1,4 @@
-// client_registry: the clients of control planes that a runtime's channels have, for CSDS (gRFC A40).
+// client_registry: the clients of control planes in a runtime, of channels and servers, for CSDS (gRFC A40).
 #pragma once
 
 #include "coracle/runtime/loop.hpp"
@@ -19,7 +19,7 @@ namespace coracle::xds {
 class client_registry final : public runtime_internal::companion {
  public:
   struct entry {
-    std::string scope;  // the target of the channel
+    std::string scope;  // the target of the channel, or "#server"
     loop* on;
     const ads_client* client;  // for tasks on that loop
   };

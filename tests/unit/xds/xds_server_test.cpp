@@ -11,10 +11,12 @@
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/xds/credentials.hpp"
+#include "coracle/xds/csds_service.hpp"
 #include "coracle/xds/xds.hpp"
 #include "support/certificates.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/inbound_builders.hpp"
+#include "xds/wire/status.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -197,6 +199,34 @@ TEST_F(XdsServer, AnInvalidListenerIsRejected) {
   EXPECT_THAT(plane_.rejections, testing::Contains(HasSubstr("listener_filters")));
   ASSERT_THAT(modes_, SizeIs(1));
   EXPECT_FALSE(modes_[0].ok());
+}
+
+TEST_F(XdsServer, IsShownToOperators) {
+  struct steps {
+    static task<> all(generic_stub asks, std::string name) {
+      const bytes_message nothing;
+      auto call =
+          asks.unary("/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus", nothing);
+      const auto reply = co_await call;
+      wire::ClientStatusResponse found;
+      EXPECT_TRUE(reply.ok() && found.ParseFromString(std::string(reply->bytes())));
+      EXPECT_EQ(found.config_size(), 1);
+      if (found.config_size() != 1) co_return;
+      EXPECT_EQ(found.config(0).client_scope(), "#server");
+      EXPECT_EQ(found.config(0).generic_xds_configs_size(), 1);
+      EXPECT_EQ(found.config(0).generic_xds_configs(0).name(), name);
+      EXPECT_EQ(found.config(0).generic_xds_configs(0).client_status(), 3);
+    }
+  };
+  serve();
+  offer(listener_of_server());
+  wait(1s);
+  csds_service csds;
+  server operators(runtime_);
+  operators.add(csds);
+  ASSERT_EQ(operators.listen("127.0.0.1:0", insecure()), status());
+  const channel to(runtime_, "127.0.0.1:" + std::to_string(operators.port()), insecure());
+  sync_wait(runtime_, runtime_.at(0), steps::all(generic_stub(to), listener_of_server().name()));
 }
 
 TEST_F(XdsServer, OnlyRoutesThatDoNotForwardAcceptCalls) {
