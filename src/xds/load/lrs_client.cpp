@@ -117,6 +117,7 @@ struct lrs_client::plane {
   }
 
   const management_server server;
+  event<> wanted;  // there is a cluster
   std::size_t forget_at = 64;
   std::map<std::pair<std::string, std::string>, counted> clusters;  // by their names, and those of endpoints
   bool served = false;
@@ -162,6 +163,7 @@ struct lrs_client::session {
       of->write_reports(reports, all ? nullptr : &clusters, last);
       const status written = co_await call.write(reports);
       if (!written.ok()) co_return;  // the reader has the end of the call
+      if (of->clusters.empty()) co_return call.cancel();  // the last one has been reported
     }
   }
 };
@@ -176,6 +178,7 @@ std::shared_ptr<cluster_load> lrs_client::load_of(const management_server& to, c
   }
   (*found)->forget_unused();
   auto& known = (*found)->clusters;
+  (*found)->wanted.set();
   const auto [at, is_new] = known.try_emplace({cluster, service});
   if (is_new) {
     try {
@@ -206,6 +209,10 @@ task<> lrs_client::begin_streams(scope& streams) {
 task<> lrs_client::serve(std::shared_ptr<plane> to) {
   client::backoff pause;
   for (;;) {
+    while (to->clusters.empty()) {
+      to->wanted.reset();
+      co_await to->wanted;
+    }
     bool responded = false;
     try {
       responded = co_await converse(to);

@@ -689,6 +689,15 @@ TEST_F(XdsChannel, ReportsTheLoadOfLocalitiesToItsControlPlane) {
       co_await sleep_for(30s);
       EXPECT_EQ(t.plane_.load_requests.size(), before + 3);
       EXPECT_EQ(t.plane_.load_streams, 1);
+      // Without a cluster to report there is no stream, and with one there is another.
+      t.offer_cluster(eds_cluster("a", "service"), assignment("service", {{t.port(0)}}));
+      co_await sleep_for(30s);
+      const std::size_t ended = t.plane_.load_requests.size();
+      co_await sleep_for(1min);
+      EXPECT_EQ(t.plane_.load_requests.size(), ended);
+      t.offer_cluster(reporting_cluster("a", "service"), assignment("service", {{t.port(0)}}));
+      co_await sleep_for(10s);
+      EXPECT_EQ(t.plane_.load_streams, 2);
     }
     static task<> ignore(const generic_stub& by, call_options options) { (void)co_await ask(by, options); }
   };
@@ -1016,6 +1025,28 @@ TEST_F(XdsChannel, ResolvesTheNameOfAClusterUntilItHasAnAddress) {
     }
   };
   play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, MayCloseWhileTheNameOfAClusterIsResolved) {
+  offer_route_to("a");
+  wire::Cluster c;
+  c.set_name("a");
+  c.set_type(2);
+  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
+  set_address(*server->mutable_address(), "movies.example", port(1));
+  plane_.offer(resource_kind::cluster, "a", c);
+  world_.set_name("movies.example", sim::name_record().address("127.0.0.1").latency(10s));
+  struct steps {
+    static task<> all(std::optional<generic_stub> by) {
+      call_options brief;
+      brief.timeout = 1s;
+      const std::string late = co_await ask(*by, brief);
+      EXPECT_THAT(late, HasSubstr("DEADLINE_EXCEEDED"));
+      by.reset();
+      co_await sleep_for(20s);
+    }
+  };
+  play(steps::all(stub()));
 }
 
 // At the earliest 30 s after the last time, like the names of other channels.
