@@ -17,8 +17,8 @@
 
 namespace coracle::xds {
 
-// Has a stream to each control plane that wants reports of a cluster, while there is one. Lives on the loop of
-// run().
+// Has a stream to each control plane that wants reports of a cluster, while there is one. Lives on the loop
+// of run().
 class lrs_client {
  public:
   using channel_maker = std::function<channel(const management_server&)>;
