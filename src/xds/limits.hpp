@@ -52,6 +52,8 @@ inline constexpr std::size_t policy_depth_max = 16;
 inline constexpr std::size_t aggregate_depth_max = 16;
 // Of the text that a NACK contains: a thousand invalid resources have one cause, as a rule.
 inline constexpr std::size_t nack_text_bytes_max = 4 * 1024;
+// What a control plane says of load reports: the names of the clusters that it wants.
+inline constexpr std::uint32_t load_response_bytes_max = 1024 * 1024;
 // Between two load reports, whatever the control plane asks for.
 inline constexpr std::chrono::seconds load_interval_min{1};
 // Of a locality, in one load report: servers name their metrics as they like.

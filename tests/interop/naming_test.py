@@ -263,7 +263,7 @@ def test_a_hostile_agent_changes_nothing(hostile):
 @pytest.mark.parametrize("words", [("kubernetes", KUBERNETES), ("consul", "consul:///movies"), ("etcd", "etcd:///movies")],
                          ids=lambda words: words[0])
 def test_proxies_of_the_environment_get_no_requests(words):
-    """A registry elsewhere, at an address for documentation (RFC 5737): nobody answers."""
+    """A registry elsewhere, at an address for documentation (RFC 5737), which never answers."""
     more = [""] if words[0] == "kubernetes" else []
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         url = f"http://127.0.0.1:{proxy.getsockname()[1]}"

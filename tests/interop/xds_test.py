@@ -320,18 +320,18 @@ def test_a_key_of_an_endpoint_stands_for_its_address_on_the_ring(world):
 
 def test_a_priority_that_fails_is_followed_by_the_next(world):
     base = [listener(world.name, "routes"), routes("routes", to("all")), cluster("all")]
-    nobody, two, three = 1, *world.ports[1:3]
+    closed, two, three = 1, *world.ports[1:3]
     with Server(own("xds_peer"), "server") as mortal:
         world.serve(*base, endpoints("all", mortal.port, locality(two, zone="b", priority=1), locality(three, zone="c", priority=2)))
         world.expect(mortal.port, count=5)
         mortal.process.kill()
         mortal.process.wait()
         world.expect(two, count=5)
-    world.serve(*base, endpoints("all", locality(nobody), locality(three, zone="b", priority=1)))
+    world.serve(*base, endpoints("all", locality(closed), locality(three, zone="b", priority=1)))
     world.expect(three, count=5)
     world.serve(*base, endpoints("all", locality(two), locality(three, zone="b", priority=1)))
     world.expect(two, count=5)
-    world.serve(*base, endpoints("all", locality(nobody), locality(2, zone="b", priority=1)))
+    world.serve(*base, endpoints("all", locality(closed), locality(2, zone="b", priority=1)))
     world.expect("UNAVAILABLE", count=5)
 
 
@@ -417,13 +417,13 @@ def test_the_old_route_is_in_use_until_the_new_one_is_complete(talkative):
 
 
 def test_the_first_policy_that_a_client_knows_is_used(world):
-    """One that nobody knows, then pick_first below none; then weights of localities above round robin."""
+    """One that is unknown to all clients, then pick_first below none; then weights of localities above round robin."""
     def policy(kind, **fields):
         return message(kind, **fields)
 
     one, two = world.ports[:2]
     base = [listener(world.name, "routes"), routes("routes", to("all")), endpoints("all", locality(one, zone="a", weight=3), locality(two, zone="b"))]
-    first = with_policies(cluster("all"), ("nobody.v3.Knows", policy("PickFirst")), ("pick_first.v3.PickFirst", policy("PickFirst")),
+    first = with_policies(cluster("all"), ("unknown.v3.Policy", policy("PickFirst")), ("pick_first.v3.PickFirst", policy("PickFirst")),
                           ("round_robin.v3.RoundRobin", policy("PickFirst")))
     world.serve(*base, first)
     world.expect(one, count=20)

@@ -111,7 +111,6 @@ struct lrs_client::plane {
 
   // Without a stream nothing is reported, so that nothing else forgets.
   void forget_unused() {
-    if (clusters.size() < forget_at) return;
     std::erase_if(clusters, [](const auto& c) { return c.second.load.use_count() == 1; });
     forget_at = std::max<std::size_t>(64, 2 * clusters.size());
   }
@@ -176,7 +175,7 @@ std::shared_ptr<cluster_load> lrs_client::load_of(const management_server& to, c
     found = std::prev(planes_.end());
     another_.set();
   }
-  (*found)->forget_unused();
+  if ((*found)->clusters.size() >= (*found)->forget_at) (*found)->forget_unused();
   auto& known = (*found)->clusters;
   (*found)->wanted.set();
   const auto [at, is_new] = known.try_emplace({cluster, service});
@@ -226,6 +225,7 @@ task<> lrs_client::serve(std::shared_ptr<plane> to) {
           .warning("xDS: load reports to ", to->server.uri, ": ", e.what());
     }
     if (responded) pause.reset();
+    else to->forget_unused();  // a control plane that takes no reports is not asked again for them
     const duration rest = pause.next(loop::current()->io().random());
     co_await sleep_for(rest);
   }
@@ -234,7 +234,9 @@ task<> lrs_client::serve(std::shared_ptr<plane> to) {
 task<bool> lrs_client::converse(std::shared_ptr<plane> to) {
   const channel through = make_(to->server);
   const generic_stub by(through);
-  session s(by.bidi<wire::LoadStatsRequest, wire::LoadStatsResponse>(reports_path));
+  call_options limited;
+  limited.max_receive_bytes = limits::load_response_bytes_max;
+  session s(by.bidi<wire::LoadStatsRequest, wire::LoadStatsResponse>(reports_path, limited));
   wire::LoadStatsRequest first;
   *first.mutable_node() = node_message(from_->node, user_agent_name_, user_agent_version_);
   first.mutable_node()->add_client_features("envoy.lrs.supports_send_all_clusters");

@@ -2,19 +2,13 @@
 
 #include "client/connecting/backoff.hpp"
 #include "coracle/coro/environment.hpp"
-#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
+#include "xds/ads/wait_until.hpp"
 
 #include <utility>
 
 namespace coracle::xds {
-
-namespace {
-
-task<> until_set(event<>& e) { co_await e; }
-
-}  // namespace
 
 std::optional<result<host_lookups::addresses>> host_lookups::find(const socket_address& of) {
   std::shared_ptr<lookup>& known = lookups_[of];
@@ -67,15 +61,11 @@ task<> host_lookups::follow(std::shared_ptr<lookup> l) {
       l->latest = std::move(found);
       changed_.set();
     }
-    task<> due = until_set(l->due);
-    if (is_found) {
-      pauses.reset();
-      co_await std::move(due);
-    } else {
-      const duration pause = pauses.next(loop::current()->io().random());
-      with_timeout<void> limited(pause, std::move(due));
-      (void)co_await limited;
-    }
+    time_point next = never;  // on request alone
+    loop& here = *loop::current();
+    if (is_found) pauses.reset();
+    else next = deadline_after(here.now(), pauses.next(here.io().random()));
+    co_await wait_until(l->due, next);
   }
 }
 

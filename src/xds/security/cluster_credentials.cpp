@@ -36,7 +36,7 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
   if (!options || checks_host) return options;
   options->verify_name = false;
   if (of.subject_names.empty()) {
-    // The authorities of a provider may be the mesh's own; those of the system vouch for everyone.
+    // The authorities of a provider may be the mesh's own; those of the system sign for any name.
     if (of.authorities) return options;
     return status::unavailable(
         "the control plane gives the cluster the authorities of the system and no name to check, so that "

@@ -24,6 +24,7 @@ class control_plane final : public generic_service {
     auto out = co_await replies<bytes_message>::writer();
     if (context.method().ends_with("/StreamLoadStats")) {
       ++load_streams;
+      if (!takes_loads) co_return status::unimplemented("as the test wants");
       wire::LoadStatsResponse wanted;
       wanted.mutable_load_reporting_interval()->set_seconds(10);
       wanted.set_send_all_clusters(loads_wanted.empty());
@@ -64,6 +65,7 @@ class control_plane final : public generic_service {
 
   std::vector<std::string> rejections;  // what clients have said of resources that are invalid
 
+  bool takes_loads = true;
   std::set<std::string> loads_wanted;  // empty: of all clusters
   std::size_t ends_load_stream_after = 0;  // requests; 0: never
   int load_streams = 0;

@@ -138,6 +138,19 @@ class XdsChannel : public testing::Test {
   void offer_cluster(const std::string& name, const std::vector<place>& places) {
     offer_cluster(eds_cluster(name), assignment(name, places));
   }
+  // gRFC A37: a cluster of the type LOGICAL_DNS.
+  void offer_cluster_by_name(const std::string& name, const std::string& host, std::uint16_t at) {
+    wire::Cluster c;
+    c.set_name(name);
+    c.set_type(2);
+    set_address(*c.mutable_load_assignment()
+                     ->add_endpoints()
+                     ->add_lb_endpoints()
+                     ->mutable_endpoint()
+                     ->mutable_address(),
+                host, at);
+    plane_.offer(resource_kind::cluster, name, c);
+  }
   [[nodiscard]] std::uint16_t port(std::size_t i) const { return backends_.at(i)->port(); }
 
   // --- calls
@@ -704,6 +717,27 @@ TEST_F(XdsChannel, ReportsTheLoadOfLocalitiesToItsControlPlane) {
   play(steps::all(stub(), *this));
 }
 
+TEST_F(XdsChannel, AsksAControlPlaneThatTakesNoReportsOnlyWhileThereIsACluster) {
+  plane_.takes_loads = false;
+  offer_route_to("a");
+  offer_cluster(reporting_cluster("a"), assignment("a", {{port(0)}}));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+      co_await sleep_for(1min);
+      EXPECT_GT(t.plane_.load_streams, 2);
+      EXPECT_LT(t.plane_.load_streams, 12);  // with pauses that grow
+      t.offer_cluster("a", {{t.port(0)}});
+      co_await sleep_for(5min);
+      const int tried = t.plane_.load_streams;
+      co_await sleep_for(1h);
+      EXPECT_EQ(t.plane_.load_streams, tried);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
 TEST_F(XdsChannel, ReportsDropsAndOnlyTheClustersThatAreWanted) {
   plane_.loads_wanted = {"a"};
   offer_routes([](wire::VirtualHost& h) {
@@ -1004,15 +1038,9 @@ TEST_F(XdsChannel, FailsWithTheLastErrorIfNoAddressOfAnEndpointAnswers) {
   play(steps::all(stub()));
 }
 
-// gRFC A37: a cluster of the type LOGICAL_DNS.
 TEST_F(XdsChannel, ResolvesTheNameOfAClusterUntilItHasAnAddress) {
   offer_route_to("a");
-  wire::Cluster c;
-  c.set_name("a");
-  c.set_type(2);
-  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
-  set_address(*server->mutable_address(), "movies.example", port(1));
-  plane_.offer(resource_kind::cluster, "a", c);
+  offer_cluster_by_name("a", "movies.example", port(1));
   world_.set_name("movies.example", sim::name_record().failing());
   struct steps {
     static task<> all(generic_stub by, XdsChannel& t) {
@@ -1029,12 +1057,7 @@ TEST_F(XdsChannel, ResolvesTheNameOfAClusterUntilItHasAnAddress) {
 
 TEST_F(XdsChannel, MayCloseWhileTheNameOfAClusterIsResolved) {
   offer_route_to("a");
-  wire::Cluster c;
-  c.set_name("a");
-  c.set_type(2);
-  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
-  set_address(*server->mutable_address(), "movies.example", port(1));
-  plane_.offer(resource_kind::cluster, "a", c);
+  offer_cluster_by_name("a", "movies.example", port(1));
   world_.set_name("movies.example", sim::name_record().address("127.0.0.1").latency(10s));
   struct steps {
     static task<> all(std::optional<generic_stub> by) {
@@ -1052,12 +1075,7 @@ TEST_F(XdsChannel, MayCloseWhileTheNameOfAClusterIsResolved) {
 // At the earliest 30 s after the last time, like the names of other channels.
 TEST_F(XdsChannel, ResolvesTheNameOfAClusterAgainWhenItsServerIsLost) {
   offer_route_to("a");
-  wire::Cluster c;
-  c.set_name("a");
-  c.set_type(2);
-  auto* const server = c.mutable_load_assignment()->add_endpoints()->add_lb_endpoints()->mutable_endpoint();
-  set_address(*server->mutable_address(), "movies.example", port(1));
-  plane_.offer(resource_kind::cluster, "a", c);
+  offer_cluster_by_name("a", "movies.example", port(1));
   world_.set_name("movies.example", sim::name_record().address("127.0.0.1"));
   struct steps {
     static task<> all(generic_stub by, XdsChannel& t) {
