@@ -4,64 +4,76 @@
 #include "xds/resource/wire_values.hpp"
 #include "xds/wire/listener.pb.h"
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace coracle::xds {
 
 namespace {
 
-std::optional<http_filter_kind> kind_of(std::string_view type) {
-  if (type == "envoy.extensions.filters.http.router.v3.Router") return http_filter_kind::router;
-  return std::nullopt;
-}
+// With what filter_source refers to.
+struct configured {
+  std::string type;
+  std::string content;
+  bool is_json = false;
 
-bool is_terminal(http_filter_kind kind) { return kind == http_filter_kind::router; }
+  [[nodiscard]] filter_source source() const noexcept { return {type, content, is_json}; }
+};
 
 // A TypedStruct names the type of its content.
-std::string inner_type_of(const google::protobuf::Any& config, const field_path& at) {
+configured config_of(const google::protobuf::Any& config, const field_path& at) {
   const std::string_view type = type_of(config);
-  if (!is_typed_struct(type)) return std::string(type);
+  if (!is_typed_struct(type)) return {std::string(type), config.value(), false};
   const auto inner = unpacked<wire::TypedStruct>(config, at);
-  return inner.type_url().substr(inner.type_url().rfind('/') + 1);
+  return {inner.type_url().substr(inner.type_url().rfind('/') + 1), json_of(inner.value()).dump(), true};
 }
 
 std::string unknown_filter(std::string_view type) {
   return "has the filter " + base::printable(type) + ", which is not supported and not optional";
 }
 
+const filter_types& types_of(const reading& how) {
+  return how.rules.filters ? *how.rules.filters : filter_types::of_library();
+}
+
 }  // namespace
 
-std::vector<http_filter> read_http_filters(const google::protobuf::RepeatedPtrField<wire::HttpFilter>& from,
-                                           const field_path& at) {
-  std::vector<http_filter> filters;
+http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::HttpFilter>& from,
+                               const reading& how, const field_path& at) {
+  http_filters filters;
+  matcher_reader matchers(how.regexes);
   std::unordered_set<std::string_view> names;
+  std::optional<std::string> terminal;
   for (int i = 0; i < from.size(); ++i) {
     const wire::HttpFilter& f = from.at(i);
     const field_path here = at.at("http_filters", static_cast<std::size_t>(i));
+    const field_path of_config = here.at("typed_config");
     if (f.name().empty()) here.refuse("has no name");
     if (!names.insert(f.name()).second)
       here.refuse("has the name of another filter: " + base::printable(f.name()));
-    const std::string type =
-        f.has_typed_config() ? inner_type_of(f.typed_config(), here.at("typed_config")) : std::string();
-    const auto kind = kind_of(type);
-    if (!kind && f.is_optional()) continue;
+    configured config;
+    if (f.has_typed_config()) config = config_of(f.typed_config(), of_config);
+    const filter_type* type = types_of(how).with_config(config.type);
+    if (type && !type->works_on(how.rules.serves)) type = nullptr;
+    if (!type && f.is_optional()) continue;
     if (!f.has_typed_config()) here.refuse("has no typed_config");
-    if (!kind) here.refuse(unknown_filter(type));
-    if (!is_typed_struct(type_of(f.typed_config())))
-      (void)unpacked<wire::Router>(f.typed_config(), here.at("typed_config"));
-    if (!filters.empty() && is_terminal(filters.back().kind))
-      here.refuse("follows the terminal filter " + base::printable(filters.back().name));
-    filters.push_back({f.name(), *kind});
+    if (!type) here.refuse(unknown_filter(config.type));
+    auto applied = type->read(config.source(), matchers, of_config);
+    if (terminal) here.refuse("follows the terminal filter " + base::printable(*terminal));
+    if (type->is_terminal()) terminal = f.name();
+    else filters.push_back({f.name(), std::move(config.type), std::move(config.content), std::move(applied)});
   }
-  if (filters.empty()) at.at("http_filters").refuse("is empty; it requires a router");
-  if (!is_terminal(filters.back().kind))
-    at.at("http_filters").refuse("does not end with a terminal filter, the router");
+  if (filters.empty() && !terminal) at.at("http_filters").refuse("is empty; it requires a router");
+  if (!terminal) at.at("http_filters").refuse("does not end with a terminal filter, the router");
   return filters;
 }
 
-void check_filter_overrides(const google::protobuf::Map<std::string, google::protobuf::Any>& from,
-                            const field_path& at) {
+http_filters read_filter_overrides(const google::protobuf::Map<std::string, google::protobuf::Any>& from,
+                                   const reading& how, matcher_reader& matchers, const field_path& at) {
+  http_filters overrides;
   for (const auto& [name, any] : from) {
     const field_path here = at.at("typed_per_filter_config", name);
     bool optional = false;
@@ -71,11 +83,22 @@ void check_filter_overrides(const google::protobuf::Map<std::string, google::pro
       optional = inner.is_optional();
       config = std::move(*inner.mutable_config());
     }
-    const std::string type = inner_type_of(config, here);
-    if (kind_of(type) == http_filter_kind::router)
-      here.refuse("overrides the router, which has nothing to override");
-    if (!optional) here.refuse(unknown_filter(type));
+    configured by = config_of(config, here);
+    const filter_type* const type = types_of(how).with_override(by.type);
+    if (!type && optional) continue;
+    if (!type) here.refuse(unknown_filter(by.type));
+    auto applied = type->read_override(by.source(), matchers, here);
+    overrides.push_back({name, std::move(by.type), std::move(by.content), std::move(applied)});
   }
+  std::ranges::sort(overrides, {}, &http_filter::name);  // a map has no order
+  return overrides;
+}
+
+const filter* applied_filter(const http_filter& of, std::span<const http_filters* const> overrides) noexcept {
+  for (const http_filters* const each : overrides)
+    for (const http_filter& o : *each)
+      if (o.name == of.name) return o.applied.get();
+  return of.applied.get();
 }
 
 }  // namespace coracle::xds

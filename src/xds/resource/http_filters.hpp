@@ -1,14 +1,17 @@
 // http_filters: the filters that a Listener names, and what routes override of them (gRFC A39).
 #pragma once
 
+#include "xds/filters/filter.hpp"
 #include "xds/resource/field_path.hpp"
+#include "xds/resource/resource_rules.hpp"
 
 #include <google/protobuf/any.pb.h>
 #include <google/protobuf/map.h>
 #include <google/protobuf/repeated_field.h>
 
+#include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace coracle::xds {
@@ -17,21 +20,29 @@ namespace wire {
 class HttpFilter;
 }
 
-enum class http_filter_kind : unsigned char { router };
-
+// A filter by its name: of a Listener, or in place of that.
 struct http_filter {
   std::string name;
-  http_filter_kind kind = http_filter_kind::router;
+  std::string type;  // of its configuration
+  std::string content;  // as received
+  std::shared_ptr<const filter> applied;  // null: it does nothing
 
-  friend bool operator==(const http_filter&, const http_filter&) = default;
+  friend bool operator==(const http_filter& a, const http_filter& b) noexcept {
+    return a.name == b.name && a.type == b.type && a.content == b.content;
+  }
 };
+using http_filters = std::vector<http_filter>;
 
-// Without the optional filters that this library does not know. Throws invalid_resource.
-[[nodiscard]] std::vector<http_filter> read_http_filters(
-    const google::protobuf::RepeatedPtrField<wire::HttpFilter>& from, const field_path& at);
-// Checks typed_per_filter_config, a field of the message `at`: no filter that is known has overrides. Throws
-// invalid_resource.
-void check_filter_overrides(const google::protobuf::Map<std::string, google::protobuf::Any>& from,
-                            const field_path& at);
+// Without the router, and without the optional ones that this library does not know. Throws invalid_resource.
+[[nodiscard]] http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::HttpFilter>& from,
+                                             const reading& how, const field_path& at);
+// Reads typed_per_filter_config, a field of the message `at`. Throws invalid_resource.
+[[nodiscard]] http_filters read_filter_overrides(
+    const google::protobuf::Map<std::string, google::protobuf::Any>& from, const reading& how,
+    matcher_reader& matchers, const field_path& at);
+
+// The filter that is applied in place of `of` under overrides, the most specific first; null: none.
+[[nodiscard]] const filter* applied_filter(const http_filter& of,
+                                           std::span<const http_filters* const> overrides) noexcept;
 
 }  // namespace coracle::xds

@@ -6,8 +6,7 @@
 
 namespace coracle::xds {
 
-http_manager read_http_manager(const google::protobuf::Any& from, bool trusted, regex_allowance& regexes,
-                               const field_path& at) {
+http_manager read_http_manager(const google::protobuf::Any& from, const reading& how, const field_path& at) {
   if (type_of(from) != http_manager_type)
     at.refuse("is an unexpected http connection manager resource type: " + base::printable(type_of(from)));
   const auto manager = unpacked<wire::HttpConnectionManager>(from, at);
@@ -20,7 +19,7 @@ http_manager read_http_manager(const google::protobuf::Any& from, bool trusted, 
       to.routes = manager.rds().route_config_name();
       break;
     case wire::HttpConnectionManager::kRouteConfig:
-      to.routes = read_route_configuration(manager.route_config(), trusted, regexes, at.at("route_config"));
+      to.routes = read_route_configuration(manager.route_config(), how, at.at("route_config"));
       break;
     default: at.refuse("has neither rds nor route_config");
   }
@@ -31,7 +30,7 @@ http_manager read_http_manager(const google::protobuf::Any& from, bool trusted, 
     to.timeout_max = duration_of(manager.common_http_protocol_options().max_stream_duration(),
                                  at.at("common_http_protocol_options.max_stream_duration"));
   }
-  to.filters = read_http_filters(manager.http_filters(), at);
+  to.filters = read_http_filters(manager.http_filters(), how, at);
   return to;
 }
 

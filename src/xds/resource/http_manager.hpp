@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace coracle::xds {
 
@@ -21,13 +20,13 @@ struct http_manager {
   // The name of a RouteConfiguration, or one that is part of the Listener.
   std::variant<std::string, route_configuration> routes;
   std::optional<duration> timeout_max;  // of calls whose route says nothing, zero for none
-  std::vector<http_filter> filters;  // the last one is the router
+  http_filters filters;
 
   friend bool operator==(const http_manager&, const http_manager&) = default;
 };
 
 // Throws invalid_resource.
-[[nodiscard]] http_manager read_http_manager(const google::protobuf::Any& from, bool trusted,
-                                             regex_allowance& regexes, const field_path& at);
+[[nodiscard]] http_manager read_http_manager(const google::protobuf::Any& from, const reading& how,
+                                             const field_path& at);
 
 }  // namespace coracle::xds

@@ -90,8 +90,7 @@ std::set<chain_criteria> criteria_of(const wire::FilterChainMatch& m, const fiel
   return all;
 }
 
-filter_chain chain_of(const wire::FilterChain& from, bool trusted, const certificate_providers& has,
-                      regex_allowance& regexes, const field_path& at) {
+filter_chain chain_of(const wire::FilterChain& from, const reading& how, const field_path& at) {
   filter_chain to;
   to.name = from.name();
   if (from.filters_size() == 0) at.refuse("has no HttpConnectionManager");
@@ -99,12 +98,13 @@ filter_chain chain_of(const wire::FilterChain& from, bool trusted, const certifi
   const wire::NetworkFilter& first = from.filters(0);
   const field_path of_first = at.at("filters", std::size_t{0});
   if (first.name().empty()) of_first.refuse("has no name");
-  to.manager = read_http_manager(first.typed_config(), trusted, regexes, of_first.at("typed_config"));
+  to.manager = read_http_manager(first.typed_config(), how, of_first.at("typed_config"));
   if (from.has_transport_socket()) {
     const field_path here = at.at("transport_socket");
     if (from.transport_socket().name() != "envoy.transport_sockets.tls")
       here.refuse("has an unsupported name: " + base::printable(from.transport_socket().name()));
-    to.tls = read_downstream_tls(from.transport_socket().typed_config(), has, here.at("typed_config"));
+    to.tls = read_downstream_tls(from.transport_socket().typed_config(), how.rules.has_provider,
+                                 here.at("typed_config"));
   }
   return to;
 }
@@ -156,8 +156,7 @@ const filter_chain* inbound_listener::find(const net::address& local, const net:
   return default_chain ? &chains[*default_chain] : nullptr;
 }
 
-inbound_listener read_inbound_listener(const wire::Listener& from, bool trusted,
-                                       const certificate_providers& has, regex_allowance& regexes,
+inbound_listener read_inbound_listener(const wire::Listener& from, const reading& how,
                                        const field_path& top) {
   inbound_listener to;
   if (from.has_api_listener()) top.refuse("has an api_listener, which is for clients");
@@ -169,7 +168,7 @@ inbound_listener read_inbound_listener(const wire::Listener& from, bool trusted,
   for (int i = 0; i < from.filter_chains_size(); ++i) {
     const field_path at = top.at("filter_chains", static_cast<std::size_t>(i));
     const wire::FilterChainMatch& match = from.filter_chains(i).filter_chain_match();
-    filter_chain chain = chain_of(from.filter_chains(i), trusted, has, regexes, at);
+    filter_chain chain = chain_of(from.filter_chains(i), how, at);
     const field_path of_match = at.at("filter_chain_match");
     check_sizes(match, of_match);
     if (is_passed_over(match)) {
@@ -190,8 +189,7 @@ inbound_listener read_inbound_listener(const wire::Listener& from, bool trusted,
   }
   if (from.has_default_filter_chain()) {
     to.default_chain = to.chains.size();
-    to.chains.push_back(
-        chain_of(from.default_filter_chain(), trusted, has, regexes, top.at("default_filter_chain")));
+    to.chains.push_back(chain_of(from.default_filter_chain(), how, top.at("default_filter_chain")));
   }
   if (to.chains.empty()) top.refuse("has no supported filter chains and no default filter chain");
   return to;

@@ -76,8 +76,7 @@ struct inbound_listener {
 };
 
 // Throws invalid_resource.
-[[nodiscard]] inbound_listener read_inbound_listener(const wire::Listener& from, bool trusted,
-                                                     const certificate_providers& has,
-                                                     regex_allowance& regexes, const field_path& at);
+[[nodiscard]] inbound_listener read_inbound_listener(const wire::Listener& from, const reading& how,
+                                                     const field_path& at);
 
 }  // namespace coracle::xds

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace coracle::xds {
 
@@ -24,18 +23,16 @@ struct listener {
   // The name of a RouteConfiguration, or one that is part of the Listener.
   std::variant<std::string, route_configuration> routes;
   std::optional<duration> timeout_max;  // of calls whose route says nothing, zero for none
-  std::vector<http_filter> filters;  // the last one is the router
+  http_filters filters;
   std::optional<inbound_listener> inbound;  // of a server, which has nothing of the others
 
   friend bool operator==(const listener&, const listener&) = default;
 };
 
 // Throws invalid_resource.
-[[nodiscard]] listener read_listener(const wire::Listener& from, bool trusted, regex_allowance& regexes,
-                                     const field_path& at);
+[[nodiscard]] listener read_listener(const wire::Listener& from, const reading& how, const field_path& at);
 // The same for a server.
-[[nodiscard]] listener read_server_listener(const wire::Listener& from, bool trusted,
-                                            const certificate_providers& has, regex_allowance& regexes,
+[[nodiscard]] listener read_server_listener(const wire::Listener& from, const reading& how,
                                             const field_path& at);
 
 }  // namespace coracle::xds

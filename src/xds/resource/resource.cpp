@@ -30,21 +30,16 @@ const std::string& name_in(const wire::RouteConfiguration& m) { return m.name();
 const std::string& name_in(const wire::Cluster& m) { return m.name(); }
 const std::string& name_in(const wire::ClusterLoadAssignment& m) { return m.cluster_name(); }
 
-listener read_one(const wire::Listener& m, const resource_rules& rules, regex_allowance& regexes,
-                  const field_path& at) {
-  return rules.serves ? read_server_listener(m, rules.trusted, rules.has_provider, regexes, at)
-                      : read_listener(m, rules.trusted, regexes, at);
+listener read_one(const wire::Listener& m, const reading& how, const field_path& at) {
+  return how.rules.serves ? read_server_listener(m, how, at) : read_listener(m, how, at);
 }
-route_configuration read_one(const wire::RouteConfiguration& m, const resource_rules& rules,
-                             regex_allowance& regexes, const field_path& at) {
-  return read_route_configuration(m, rules.trusted, regexes, at);
+route_configuration read_one(const wire::RouteConfiguration& m, const reading& how, const field_path& at) {
+  return read_route_configuration(m, how, at);
 }
-cluster read_one(const wire::Cluster& m, const resource_rules& rules, regex_allowance& regexes,
-                 const field_path& at) {
-  return read_cluster(m, rules.has_provider, rules.has_policy, regexes, at);
+cluster read_one(const wire::Cluster& m, const reading& how, const field_path& at) {
+  return read_cluster(m, how.rules.has_provider, how.rules.has_policy, how.regexes, at);
 }
-cluster_endpoints read_one(const wire::ClusterLoadAssignment& m, const resource_rules&, regex_allowance&,
-                           const field_path& at) {
+cluster_endpoints read_one(const wire::ClusterLoadAssignment& m, const reading&, const field_path& at) {
   return read_endpoints(m, at);
 }
 
@@ -81,7 +76,7 @@ result<std::shared_ptr<const Plain>> parse_one(resource_kind kind, std::string_v
   if (name_in(message).empty()) return invalid(kind, name, "has no name");
   name = name_in(message);
   try {
-    return std::make_shared<const Plain>(read_one(message, rules, regexes, field_path()));
+    return std::make_shared<const Plain>(read_one(message, reading{rules, regexes}, field_path()));
   } catch (const invalid_resource& e) {
     return invalid(kind, name, e.text);
   }

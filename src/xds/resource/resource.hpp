@@ -6,11 +6,10 @@
 #include "xds/resource/cluster.hpp"
 #include "xds/resource/endpoints.hpp"
 #include "xds/resource/listener.hpp"
+#include "xds/resource/resource_rules.hpp"
 #include "xds/resource/route_configuration.hpp"
 
-#include <array>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +23,6 @@ namespace wire {
 class DiscoveryResponse;
 }
 
-enum class resource_kind : unsigned char { listener, route_configuration, cluster, endpoints };
-inline constexpr std::array resource_kinds = {resource_kind::listener, resource_kind::route_configuration,
-                                              resource_kind::cluster, resource_kind::endpoints};
-
 // "envoy.config.listener.v3.Listener"
 [[nodiscard]] std::string_view type_name(resource_kind kind) noexcept;
 // "type.googleapis.com/envoy.config.listener.v3.Listener"
@@ -38,17 +33,6 @@ inline constexpr std::array resource_kinds = {resource_kind::listener, resource_
 [[nodiscard]] constexpr bool is_deleted_by_omission(resource_kind kind) noexcept {
   return kind == resource_kind::listener || kind == resource_kind::cluster;
 }
-
-// What the validity of a resource depends on, beside itself.
-struct resource_rules {
-  bool trusted = false;  // management_server::trusted
-  certificate_providers has_provider;
-  custom_policies has_policy;
-  // Whether a resource of that canonical name is watched. Of a response, the others are left out and not even
-  // parsed. Without a function, all are read.
-  std::function<bool(resource_kind kind, const std::string& name)> is_watched = {};
-  bool serves = false;  // Listeners are those of a server
-};
 
 // Each takes the serialized message, of at most limits::resource_bytes_max. INVALID_ARGUMENT with the path of
 // the field that is invalid.

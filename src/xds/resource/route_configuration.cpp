@@ -72,9 +72,8 @@ domain_pattern domain_of(std::string_view text, const field_path& at) {
 
 class route_reader {
  public:
-  route_reader(const wire::RouteConfiguration& from, bool trusted, regex_allowance& regexes,
-               const field_path& at)
-      : trusted_(trusted), matchers_(regexes) {
+  route_reader(const wire::RouteConfiguration& from, const reading& how, const field_path& at)
+      : how_(how), matchers_(how.regexes) {
     for (int i = 0; i < from.cluster_specifier_plugins_size(); ++i) {
       const wire::ClusterSpecifierPlugin& p = from.cluster_specifier_plugins(i);
       const field_path here = at.at("cluster_specifier_plugins", static_cast<std::size_t>(i));
@@ -96,7 +95,7 @@ class route_reader {
         here.refuse("occurs twice: " + base::printable(from.domains(i)));
     }
     if (to.domains.empty()) at.refuse("has no domains");
-    check_filter_overrides(from.typed_per_filter_config(), at);
+    to.overrides = overrides_of(from, at);
     std::optional<route_retry> retry;
     if (from.has_retry_policy()) retry = retry_of(from.retry_policy(), at.at("retry_policy"));
     for (int i = 0; i < from.routes_size(); ++i) {
@@ -107,6 +106,11 @@ class route_reader {
   }
 
  private:
+  template <class Message>
+  [[nodiscard]] http_filters overrides_of(const Message& from, const field_path& at) {
+    return read_filter_overrides(from.typed_per_filter_config(), how_, matchers_, at);
+  }
+
   // Nothing if the route is to be ignored.
   [[nodiscard]] std::optional<route> route_of(const wire::Route& from,
                                               const std::optional<route_retry>& of_host,
@@ -116,7 +120,7 @@ class route_reader {
     route to;
     to.name = from.name();
     to.match = match_of(from.match(), at.at("match"));
-    check_filter_overrides(from.typed_per_filter_config(), at);
+    to.overrides = overrides_of(from, at);
     if (from.has_non_forwarding_action()) to.kind = route::action_kind::non_forwarding;
     if (from.has_route()) {
       auto action = action_of(from.route(), of_host, at.at("route"));
@@ -158,7 +162,7 @@ class route_reader {
     switch (from.cluster_specifier_case()) {
       case wire::RouteAction::kCluster:
         if (from.cluster().empty()) at.at("cluster").refuse("must not be empty");
-        to.clusters.push_back({from.cluster(), 1});
+        to.clusters.push_back({from.cluster(), 1, {}});
         break;
       case wire::RouteAction::kWeightedClusters:
         to.clusters = weighted_of(from.weighted_clusters(), at.at("weighted_clusters"));
@@ -184,12 +188,12 @@ class route_reader {
     for (int i = 0; i < from.hash_policy_size(); ++i)
       if (auto one = hash_of(from.hash_policy(i), at.at("hash_policy", static_cast<std::size_t>(i))))
         to.hash_policies.push_back(*std::move(one));
-    to.rewrites_authority = trusted_ && from.auto_host_rewrite().value();
+    to.rewrites_authority = how_.rules.trusted && from.auto_host_rewrite().value();
     return to;
   }
 
-  [[nodiscard]] static std::vector<weighted_cluster> weighted_of(const wire::WeightedCluster& from,
-                                                                 const field_path& at) {
+  [[nodiscard]] std::vector<weighted_cluster> weighted_of(const wire::WeightedCluster& from,
+                                                          const field_path& at) {
     std::vector<weighted_cluster> to;
     std::uint64_t sum = 0;
     for (int i = 0; i < from.clusters_size(); ++i) {
@@ -197,10 +201,9 @@ class route_reader {
       const field_path here = at.at("clusters", static_cast<std::size_t>(i));
       if (c.weight().value() == 0) continue;
       if (c.name().empty()) here.refuse("has no name");
-      check_filter_overrides(c.typed_per_filter_config(), here);
       sum += c.weight().value();
       if (sum > weight_sum_max) at.refuse("has weights whose sum exceeds 4294967295");
-      to.push_back({c.name(), c.weight().value()});
+      to.push_back({c.name(), c.weight().value(), overrides_of(c, here)});
     }
     if (to.empty()) at.refuse("has no cluster with a weight above 0");
     return to;
@@ -233,7 +236,7 @@ class route_reader {
     return hash_policy{std::move(to), from.terminal()};
   }
 
-  bool trusted_;
+  const reading& how_;
   std::unordered_set<std::string> plugins_;  // optional ones, none of which is supported
   std::unordered_set<std::string> domains_;
   matcher_reader matchers_;
@@ -241,11 +244,11 @@ class route_reader {
 
 }  // namespace
 
-route_configuration read_route_configuration(const wire::RouteConfiguration& from, bool trusted,
-                                             regex_allowance& regexes, const field_path& at) {
+route_configuration read_route_configuration(const wire::RouteConfiguration& from, const reading& how,
+                                             const field_path& at) {
   route_configuration to;
   to.name = from.name();
-  route_reader reader(from, trusted, regexes, at);
+  route_reader reader(from, how, at);
   for (int i = 0; i < from.virtual_hosts_size(); ++i)
     to.virtual_hosts.push_back(
         reader.host(from.virtual_hosts(i), at.at("virtual_hosts", static_cast<std::size_t>(i))));

@@ -5,6 +5,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
 #include "xds/resource/field_path.hpp"
+#include "xds/resource/http_filters.hpp"
 #include "xds/routing/header_matcher.hpp"
 #include "xds/routing/text_matcher.hpp"
 
@@ -20,7 +21,6 @@ namespace coracle::xds {
 namespace wire {
 class RouteConfiguration;
 }
-struct regex_allowance;
 
 // What retry_on asks for. Calls end with the status of their last attempt.
 struct route_retry {
@@ -35,6 +35,7 @@ struct route_retry {
 struct weighted_cluster {
   std::string name;
   std::uint32_t weight = 0;  // never 0
+  http_filters overrides{};
 
   friend bool operator==(const weighted_cluster&, const weighted_cluster&) = default;
 };
@@ -91,6 +92,7 @@ struct route {
   route_match match;
   action_kind kind = action_kind::unsupported;
   route_action action;  // of `forward`
+  http_filters overrides{};
 
   friend bool operator==(const route&, const route&) = default;
 };
@@ -109,6 +111,7 @@ struct virtual_host {
   std::string name;
   std::vector<domain_pattern> domains;
   std::vector<route> routes;
+  http_filters overrides{};
 
   friend bool operator==(const virtual_host&, const virtual_host&) = default;
 };
@@ -120,8 +123,8 @@ struct route_configuration {
   friend bool operator==(const route_configuration&, const route_configuration&) = default;
 };
 
-// Throws invalid_resource. `trusted` says whether the server may rewrite authorities.
-[[nodiscard]] route_configuration read_route_configuration(const wire::RouteConfiguration& from, bool trusted,
-                                                           regex_allowance& regexes, const field_path& at);
+// Throws invalid_resource.
+[[nodiscard]] route_configuration read_route_configuration(const wire::RouteConfiguration& from,
+                                                           const reading& how, const field_path& at);
 
 }  // namespace coracle::xds

@@ -5,6 +5,7 @@
 #include "net/duplex.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "xds/resource/http_filters.hpp"
 #include "xds/routing/headers_of_call.hpp"
 #include "xds/routing/route_lookup.hpp"
 
@@ -54,31 +55,51 @@ std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::dupl
 
 namespace {
 
-// gRFC A36: routes of a server say whether a call is accepted, and no more.
-status check_route(const server_context& context, const inbound_mark& mark) {
-  const auto routes = mark.config->chains[mark.chain].routes->get();
-  if (!routes) return routes.status();
+// The route of a call, which it keeps. `refusal` is OK if the call is accepted.
+struct accepting_route {
+  status refusal;
+  std::shared_ptr<const route_configuration> of{};
+  const virtual_host* host = nullptr;
+  const route* found = nullptr;
+};
+
+// gRFC A36: routes of a server say whether a call is accepted, and which filters it passes.
+accepting_route find_accepting(const server_context& context, const inbound_routes& of_connection) {
+  auto routes = of_connection.get();
+  if (!routes) return {routes.status()};
   const virtual_host* const host = find_virtual_host(**routes, context.authority());
   if (!host)
-    return status::unavailable(
-        "the RouteConfiguration of this connection has no virtual host for the call's "
-        ":authority");
+    return {
+        status::unavailable("the RouteConfiguration of this connection has no virtual host for the call's "
+                            ":authority")};
   loop& here = *loop::current();
   const random_below random = [&here](std::uint64_t below) { return here.io().random() % below; };
   const headers_of_call headers(context.metadata());
   const route* const found = find_route(*host, {context.method(), headers}, random);
-  if (!found) return status::unavailable("no route of the server's matches the call");
+  if (!found) return {status::unavailable("no route of the server's matches the call")};
   if (found->kind != route::action_kind::non_forwarding)
-    return status::unavailable("the call matches a route whose action is not non_forwarding_action");
-  return {};
+    return {status::unavailable("the call matches a route whose action is not non_forwarding_action")};
+  return {{}, *std::move(routes), host, found};
 }
 
 }  // namespace
 
 task<status> inbound_router::intercept(server_context& context, next_handler next) {
-  if (const std::shared_ptr<const void> mark = context.connection_mark()) {
-    status allowed = check_route(context, *static_cast<const inbound_mark*>(mark.get()));
-    if (!allowed.ok()) co_return allowed;
+  if (const std::shared_ptr<const void> kept = context.connection_mark()) {
+    const auto& mark = *static_cast<const inbound_mark*>(kept.get());
+    const accepting_route by = find_accepting(context, *mark.config->chains[mark.chain].routes);
+    if (!by.refusal.ok()) co_return by.refusal;
+    const std::array overrides = {&by.found->overrides, &by.host->overrides};
+    for (const http_filter& each : mark.config->of->inbound->chains[mark.chain].manager.filters) {
+      const filter* const applied = applied_filter(each, overrides);
+      if (!applied) continue;
+      status outcome = applied->check_call(context);
+      if (outcome.ok() && applied->waits_on_servers()) {
+        task<status> waiting = applied->admit_call(context);
+        outcome = co_await std::move(waiting);
+      }
+      if (!outcome.ok()) co_return outcome;
+    }
   }
   co_return co_await next();
 }

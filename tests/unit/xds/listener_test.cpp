@@ -40,7 +40,7 @@ TEST(XdsListener, NamesItsRoutesAndTheTimeoutOfCalls) {
   EXPECT_EQ(l.name, "l");
   EXPECT_EQ(std::get<std::string>(l.routes), "r");
   EXPECT_EQ(l.timeout_max, 3s);
-  EXPECT_EQ(l.filters, (std::vector<http_filter>{{"router", http_filter_kind::router}}));
+  EXPECT_TRUE(l.filters.empty());
   EXPECT_EQ(parsed(manager_of_rds("r")).timeout_max, std::nullopt);
 }
 
@@ -115,7 +115,7 @@ TEST(XdsListener, IgnoresFiltersThatAreOptionalAndNotKnown) {
   m.clear_http_filters();
   add_filter(m, "odd", "odd.Filter")->set_is_optional(true);
   add_filter(m, "router", router_type);
-  EXPECT_EQ(parsed(m).filters.size(), 1u);
+  EXPECT_TRUE(parsed(m).filters.empty());
   m.mutable_http_filters(0)->set_is_optional(false);
   EXPECT_THAT(
       refusal(m),
@@ -150,7 +150,7 @@ TEST(XdsListener, MayNameAFilterByATypedStruct) {
     wire::TypedStruct inner;
     inner.set_type_url("type.googleapis.com/" + std::string(router_type));
     *m.mutable_http_filters(0)->mutable_typed_config() = packed(type, inner);
-    EXPECT_EQ(parsed(m).filters.at(0).kind, http_filter_kind::router);
+    EXPECT_TRUE(parsed(m).filters.empty());
   }
 }
 
