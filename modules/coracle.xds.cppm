@@ -4,6 +4,7 @@ module;
 #include <coracle/xds/credentials.hpp>
 #include <coracle/xds/csds_service.hpp>
 #include <coracle/xds/xds.hpp>
+#include <coracle/xds/xds_filter.hpp>
 #include <coracle/xds/xds_server.hpp>
 
 export module coracle.xds;
@@ -12,7 +13,11 @@ export import coracle;
 
 export namespace coracle {
 using coracle::csds_service;
+using coracle::xds_client_call;
 using coracle::xds_credentials;
+using coracle::xds_filter;
+using coracle::xds_filter_config;
+using coracle::xds_filter_type;
 using coracle::xds_options;
 using coracle::xds_resolver;
 using coracle::xds_server;

@@ -3,10 +3,13 @@
 
 #include "coracle/client/resolver.hpp"
 #include "coracle/security/credentials.hpp"
+#include "coracle/xds/xds_filter.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace coracle {
 
@@ -24,6 +27,10 @@ class xds_options {
   /// Default: none, and the bootstrap's files are used: the certificate of the client, and the CAs, which are
   /// those of the system without a file. Control planes with "insecure" are connected to in plaintext.
   std::optional<channel_credentials> control_plane_tls;
+  /// Kinds of HTTP filters, beside those that the library knows (gRFC A39): a control plane may then list
+  /// them in Listeners, with overrides in routes. Default: none, and a Listener with another filter that is
+  /// not optional is rejected.
+  std::vector<std::shared_ptr<const xds_filter_type>> filters;
 };
 static_assert(!std::is_aggregate_v<xds_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 

@@ -4,6 +4,8 @@
 #include "coracle/base/result.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle {
 class loop;
@@ -19,10 +22,28 @@ class loop;
 namespace coracle::client {
 
 struct method_config;
+struct prepared;
 
 // A child of a cluster_manager by its name. Calls that are routed to it keep it.
 struct routed_cluster {
   std::string name;
+};
+
+// What the filters of its route do to one call of a client (gRFC A39), on the loop of the call.
+class call_filters {
+ public:
+  call_filters(const call_filters&) = delete;
+  call_filters& operator=(const call_filters&) = delete;
+  virtual ~call_filters() = default;
+  // Whether the call waits for prepare() before its first attempt.
+  [[nodiscard]] virtual bool waits() const noexcept = 0;
+  // Once. The object outlives it.
+  [[nodiscard]] virtual task<prepared> prepare() = 0;
+  // A server has sent the first fields of its response, to which more may be added. Throws std::bad_alloc.
+  virtual void headers_received(metadata& received, const net::address& server) = 0;
+
+ protected:
+  call_filters() noexcept = default;
 };
 
 // Where one call goes. It is decided once, when the call begins or the first routes are known.
@@ -30,6 +51,9 @@ struct call_route : coro::pooled {
   std::shared_ptr<const routed_cluster> cluster;
   const method_config* config = nullptr;  // borrowed until the call has begun; null: none
   std::optional<std::uint64_t> hash{};  // for ring_hash
+  // Of one server, for override_host: the call goes there if it can.
+  std::vector<net::address> preferred{};
+  std::shared_ptr<call_filters> filters{};  // null: none
 };
 
 // Immutable: each loop reads it without a lock.

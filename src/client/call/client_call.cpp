@@ -444,8 +444,11 @@ CORACLE_HOT void client_call::on_headers(transport::header_source& fields, trans
 
 void client_call::take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind,
                                bool end_stream) {
-  (end_stream ? trailing_ : initial_) = metadata(std::move(headers.metadata));
+  metadata& received = end_stream ? trailing_ : initial_;
+  received = metadata(std::move(headers.metadata));
   if (kind == transport::block_kind::headers) {
+    if (terms_.route && terms_.route->filters && peer_) [[unlikely]]
+      terms_.route->filters->headers_received(received, peer_->address);
     http_status_ = headers.http_status;
     request_body_.reset();
     if (watched_attempt_ && !end_stream) watched_attempt_->headers_received();
@@ -561,7 +564,7 @@ void client_call::end(status reason, bool inside) noexcept {
   }
   if (timer::holder) terms_.owner_loop->disarm(*this);
   on_stop_.unlink();
-  fetch_.reset();
+  preparing_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
   record_ = nullptr;
   const auto code = static_cast<std::uint8_t>(outcome_.code());
@@ -752,6 +755,13 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 
 // --- credentials
 
+CORACLE_COLD void client_call::prepare_attempts(const method_config* m, std::string_view secure_authority) {
+  if (terms_.route && terms_.route->filters && terms_.route->filters->waits())
+    return prepare([f = terms_.route->filters] { return f->prepare(); }, m, secure_authority, false);
+  if (terms_.options.credentials) return attach_credentials(m, secure_authority);
+  make_attempts(m);
+}
+
 CORACLE_COLD void client_call::attach_credentials(const method_config* m, std::string_view secure_authority) {
   const call_credentials& by = terms_.options.credentials;
   if (secure_authority.empty())
@@ -767,10 +777,17 @@ CORACLE_COLD void client_call::attach_credentials(const method_config* m, std::s
     return;
   }
   credentials_request request{std::string(secure_authority), std::string(terms_.path)};
-  credentials_waiter& self = *this;
+  prepare([from = by.source(), call = std::move(request)] { return fetch_credentials(from, call); }, m,
+          secure_authority, true);
+}
+
+CORACLE_COLD void client_call::prepare(preparation::work what, const method_config* m,
+                                       std::string_view secure_authority, bool credentials) {
+  preparation_waiter& self = *this;
   stand_between();
-  fetch_ = std::make_unique<credentials_fetch>(*terms_.owner_loop, by.source(), std::move(request), self,
-                                               m ? std::optional(*m) : std::nullopt);
+  preparing_ = std::make_unique<preparation>(
+      *terms_.owner_loop, std::move(what), self,
+      preparation::rest{m ? std::optional(*m) : std::nullopt, std::string(secure_authority), credentials});
 }
 
 // Returns false if the call has ended, because credentials and metadata under the same key contradict each
@@ -787,12 +804,19 @@ CORACLE_COLD bool client_call::add_credentials(const metadata& more) {
   return true;
 }
 
-CORACLE_COLD void client_call::on_credentials(const result<metadata>& got) noexcept {
+CORACLE_COLD void client_call::on_prepared(prepared got) noexcept {
   list_hook::unlink();
-  const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
-  if (!got) return end(got.status(), false);
+  const std::unique_ptr<preparation> done = std::exchange(preparing_, nullptr);
+  if (got.outcome) return end(got.outcome->ok() ? missing_reply() : *std::move(got.outcome), false);
   or_end([&] {
-    if (add_credentials(*got)) make_attempts(config ? &*config : nullptr);
+    const method_config* const config = done->then.config ? &*done->then.config : nullptr;
+    if (done->then.has_credentials) {
+      if (add_credentials(got.added)) make_attempts(config);
+      return;
+    }
+    for (const auto field : got.added) terms_.options.add_metadata(field.name, field.value);
+    if (terms_.options.credentials) attach_credentials(config, done->then.secure_authority);
+    else make_attempts(config);
   });
 }
 

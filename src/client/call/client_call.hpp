@@ -7,8 +7,8 @@
 #include "client/call/call_setup.hpp"
 #include "client/call/call_state.hpp"
 #include "client/call/client_watch.hpp"
-#include "client/call/credentials_fetch.hpp"
 #include "client/call/method_config.hpp"
+#include "client/call/preparation.hpp"
 #include "client/call/retry_controller.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/client_stream.hpp"
@@ -36,7 +36,7 @@ class stream_chain;
 class client_call final : public rpc::call,
                           public call_attempt,
                           public coro::pooled,
-                          private credentials_waiter,
+                          private preparation_waiter,
                           private coro::timer,
                           private coro::runnable {
  public:
@@ -149,14 +149,17 @@ class client_call final : public rpc::call,
   void choose_route(call_setup& setup, time_point now);
   void apply_method_config(const method_config& m, time_point now);
   void begin_attempts(const method_config* m, std::string_view secure_authority) {
-    if (terms_.options.credentials) [[unlikely]]
-      return attach_credentials(m, secure_authority);
+    if (terms_.options.credentials || terms_.route) [[unlikely]]
+      return prepare_attempts(m, secure_authority);
     make_attempts(m);
   }
+  void prepare_attempts(const method_config* m, std::string_view secure_authority);
   // Attaches the credentials of the call, then begins the attempts.
   void attach_credentials(const method_config* m, std::string_view secure_authority);
   [[nodiscard]] bool add_credentials(const metadata& more);
-  void on_credentials(const result<metadata>& got) noexcept override;
+  void prepare(preparation::work what, const method_config* m, std::string_view secure_authority,
+               bool credentials);
+  void on_prepared(prepared got) noexcept override;
   void make_attempts(const method_config* m);
   // Lets the channel end the call while the call has neither an exchange nor a place in a queue. Call
   // list_hook::unlink() when that is over.
@@ -214,7 +217,7 @@ class client_call final : public rpc::call,
   time_point began_{};
   std::unique_ptr<call_watch> watched_;  // null: no observer
   std::unique_ptr<attempt_watch> watched_attempt_;
-  std::unique_ptr<credentials_fetch> fetch_;  // while a credentials_source is running
+  std::unique_ptr<preparation> preparing_;  // while it is running
   std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   std::unique_ptr<intercepted_message> seen_request_;  // until chain_ begins

@@ -544,7 +544,8 @@ resource_rules ads_client::rules_of(server_id s) const {
             }
             return false;
           },
-          options_.serves};
+          options_.serves,
+          options_.filters};
 }
 
 // --- Resources

@@ -92,6 +92,7 @@ class ads_client {
     std::function<double()> random;  // from 0 to 1, for the jitter of retries
     custom_policies has_policy;
     bool serves = false;  // resource_rules::serves
+    std::shared_ptr<const filter_types> filters = nullptr;  // resource_rules::filters
   };
 
   ads_client(std::shared_ptr<const bootstrap> from, options of);

@@ -6,12 +6,14 @@
 #include "xds/resource/field_path.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace coracle {
 class server_context;
-}
+class xds_filter_type;
+}  // namespace coracle
 
 namespace coracle::xds {
 
@@ -30,7 +32,9 @@ class filter {
   virtual void begin_call(filtered_call& /*call*/) const {}
   // Of a server, before the handler. The call ends with a status that is not OK.
   [[nodiscard]] virtual status check_call(const server_context& /*call*/) const { return {}; }
-  // The same for a filter that waits.
+  // Whether calls of a session are to stay on one server.
+  [[nodiscard]] virtual bool has_sessions() const noexcept { return false; }
+  // As check_call(), for a filter that waits.
   [[nodiscard]] virtual bool waits_on_servers() const noexcept { return false; }
   [[nodiscard]] virtual task<status> admit_call(server_context& /*call*/) const { co_return status(); }
 };
@@ -72,8 +76,15 @@ class filter_type {
 
  protected:
   explicit filter_type(side where, bool terminal = false) noexcept : side_(where), terminal_(terminal) {}
-  // Refuses JSON, for filters whose configuration is a message.
-  static void require_message(const filter_source& from, const field_path& at);
+  // For filters whose configuration is a message.
+  template <class Message>
+  static Message parsed(const filter_source& from, const field_path& at) {
+    Message m;
+    if (from.is_json) at.refuse("is a TypedStruct, but this filter is configured by a message alone");
+    if (!m.ParseFromArray(from.content.data(), static_cast<int>(from.content.size())))
+      at.refuse("is not a valid " + std::string(from.type));
+    return m;
+  }
 
  private:
   const side side_;
@@ -83,7 +94,7 @@ class filter_type {
 // Those of the library and those of the program. Does not change.
 class filter_types {
  public:
-  explicit filter_types(std::vector<std::shared_ptr<const filter_type>> of_program = {});
+  explicit filter_types(const std::vector<std::shared_ptr<const xds_filter_type>>& of_program = {});
   // Null: there is none for this type.
   [[nodiscard]] const filter_type* with_config(std::string_view type) const noexcept;
   [[nodiscard]] const filter_type* with_override(std::string_view type) const noexcept;

@@ -1,17 +1,10 @@
-#include "xds/filters/filter.hpp"
-
-#include "base/printable.hpp"
-#include "xds/resource/wire_values.hpp"
+#include "xds/filters/known_filters.hpp"
 #include "xds/wire/listener.pb.h"
-
-#include <string>
-#include <utility>
 
 namespace coracle::xds {
 
 namespace {
 
-// It passes calls on, and reads no field.
 class router final : public filter_type {
  public:
   router() noexcept : filter_type(side::both, true) {}
@@ -21,9 +14,7 @@ class router final : public filter_type {
   }
   [[nodiscard]] std::shared_ptr<const filter> read(const filter_source& from, matcher_reader&,
                                                    const field_path& at) const override {
-    wire::Router parsed;
-    if (!from.is_json && !parsed.ParseFromArray(from.content.data(), static_cast<int>(from.content.size())))
-      at.refuse("is not a valid " + std::string(from.type));
+    if (!from.is_json) (void)parsed<wire::Router>(from, at);
     return nullptr;
   }
   [[nodiscard]] std::shared_ptr<const filter> read_override(const filter_source&, matcher_reader&,
@@ -34,14 +25,12 @@ class router final : public filter_type {
 
 }  // namespace
 
-void filter_type::require_message(const filter_source& from, const field_path& at) {
-  if (from.is_json)
-    at.refuse("is a TypedStruct of " + base::printable(from.type) + ", which is read as a message alone");
-}
+std::shared_ptr<const filter_type> router_filter() { return std::make_shared<const router>(); }
 
-filter_types::filter_types(std::vector<std::shared_ptr<const filter_type>> of_program) {
-  all_.push_back(std::make_shared<const router>());
-  for (auto& each : of_program) all_.push_back(std::move(each));
+filter_types::filter_types(const std::vector<std::shared_ptr<const xds_filter_type>>& of_program)
+    : all_{router_filter(), fault_filter(), stateful_session_filter()} {
+  for (const auto& each : of_program)
+    if (each) all_.push_back(filter_of_program(each));
 }
 
 const filter_type* filter_types::with_config(std::string_view type) const noexcept {

@@ -8,6 +8,7 @@
 #include "coracle/net/address.hpp"
 #include "xds/balancing/drops.hpp"
 #include "xds/balancing/failing.hpp"
+#include "xds/balancing/override_host.hpp"
 #include "xds/balancing/secured.hpp"
 
 #include <nlohmann/json.hpp>
@@ -99,6 +100,20 @@ std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
   return servers;
 }
 
+session_servers servers_of_sessions(const cluster& of, const std::vector<locality_endpoints>& level) {
+  session_servers to;
+  for (const locality_endpoints& l : level) {
+    for (const endpoint& e : l.endpoints) {
+      auto at = address_of(e.addresses.front());
+      const bool allowed = std::ranges::find(of.override_statuses, e.health) != of.override_statuses.end();
+      if (!at) continue;
+      if (e.usable() && !allowed) to.without.insert(*std::move(at));
+      if (!e.usable() && allowed) to.draining.emplace(*at, client::endpoint(*at, e.weight));
+    }
+  }
+  return to;
+}
+
 server_localities localities_of(const std::vector<locality_endpoints>& level) {
   server_localities all;
   for (const locality_endpoints& l : level)
@@ -152,6 +167,7 @@ policy_tree::built policy_tree::build(const target_state& of) {
   std::erase_if(routed_, [](const auto& entry) { return entry.second.expired(); });
   for (auto& [name, l] : leaves_) l.used = false;
   clusters_by_name clusters;
+  const bool has_sessions = of.of && of.has_sessions();
   std::vector<client::cluster_manager_config::cluster> children;
   children.reserve(of.clusters.size());
   for (const target_cluster& c : of.clusters) {
@@ -162,7 +178,7 @@ policy_tree::built policy_tree::build(const target_state& of) {
       known = route;
     }
     clusters.emplace(c.name, route);
-    children.push_back({std::move(route), policy_of(c)});
+    children.push_back({std::move(route), policy_of(c, has_sessions)});
   }
   std::erase_if(leaves_, [](const auto& entry) { return !entry.second.used; });
   credentials_.end_unused();
@@ -176,7 +192,7 @@ balancing policy_tree::failing_with(status reason) {
       std::vector<client::cluster_manager_config::cluster>{{route, failing_policy(std::move(reason))}}));
 }
 
-balancing policy_tree::policy_of(const target_cluster& c) {
+balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
   if (!c.problem.ok()) return failing_policy(c.problem);
   std::vector<client::priority_config::level> levels;
   // A control plane updates endpoints by itself; host names are resolved again on request.
@@ -216,6 +232,9 @@ balancing policy_tree::policy_of(const target_cluster& c) {
     for (const auto& level : l.endpoints->priorities) {
       level_policy below = level_policy_of(level, *leaf, l.name);
       dropping.localities = localities_of(level);
+      if (has_sessions)
+        below.policy = balancing(std::make_shared<const override_host_config>(
+            servers_of_sessions(*l.config, level), std::move(below.policy)));
       balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
       balancing judged(std::make_shared<const client::outlier_detection_config>(
           outlier_options(*l.config, leaf->policy), std::move(limited)));

@@ -20,8 +20,8 @@ namespace coracle::xds {
 
 // cluster_manager → priority → outlier_detection → drops → weighted_target by locality → the policy of the
 // cluster. The first five are there even when they have nothing to do, so that connections outlive an update
-// that gives them something. `secured` follows priority only if the cluster configures TLS: with that,
-// connections are made anew.
+// that gives them something. `override_host` follows drops only if a filter keeps sessions, and `secured`
+// follows priority only if the cluster configures TLS: with these, connections are made anew.
 class policy_tree {
  public:
   // Where the load of a cluster, and of what its endpoints are called, is counted; null: nowhere.
@@ -53,7 +53,7 @@ class policy_tree {
     bool used = false;
   };
 
-  [[nodiscard]] balancing policy_of(const target_cluster& c);
+  [[nodiscard]] balancing policy_of(const target_cluster& c, bool has_sessions);
   [[nodiscard]] balancing secured_as(const cluster& config, const std::vector<locality_endpoints>& level,
                                      balancing policy);
   [[nodiscard]] std::string name_level(leaf_levels& of, std::vector<named_level>& now,

@@ -7,6 +7,7 @@
 #include "xds/routing/route_lookup.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ std::shared_ptr<const client::retry_policy> retries_of(const route_action& actio
 
 route_table::route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
                          std::uint64_t channel_id)
-    : host_(of.host), channel_id_(channel_id) {
+    : host_(of.host), filters_of_(of.of->filters.empty() ? nullptr : of.of), channel_id_(channel_id) {
   clusters_.reserve(host_->routes.size());
   configs_.reserve(host_->routes.size());
   for (const xds::route& r : host_->routes) {
@@ -54,13 +55,29 @@ result<client::call_route> route_table::route(std::string_view path, const metad
   if (!found) return status::unavailable("no matched route was found for " + std::string(path));
   if (found->kind != xds::route::action_kind::forward)
     return status::unavailable("matched route does not have a supported route action type");
-  const weighted_cluster& chosen = choose_cluster(found->action, random);
+  const weighted_cluster* chosen = &choose_cluster(found->action, random);
   const auto index = static_cast<std::size_t>(found - host_->routes.data());
   client::call_route to;
-  to.cluster = clusters_[index][static_cast<std::size_t>(&chosen - found->action.clusters.data())];
+  if (filters_of_) {
+    filtered_route of{{path, source}, headers, random, found->action, chosen};
+    apply_filters(of, *found, to);
+    chosen = of.cluster;
+  }
+  to.cluster = clusters_[index][static_cast<std::size_t>(chosen - found->action.clusters.data())];
   to.config = &configs_[index];
   to.hash = hash_of_call(found->action.hash_policies, source, channel_id_, here.io().random());
   return to;
+}
+
+// gRFC A39: an override of the cluster goes before that of the route, and that before the virtual host's.
+void route_table::apply_filters(filtered_route& of, const xds::route& found, client::call_route& to) const {
+  const std::array overrides = {&of.cluster->overrides, &found.overrides, &host_->overrides};
+  auto call = std::make_shared<filtered_call>(of);
+  for (const http_filter& each : filters_of_->filters)
+    if (const filter* const applied = applied_filter(each, overrides)) applied->begin_call(*call);
+  call->begun();
+  to.preferred = std::move(of.preferred);
+  if (call->is_filtered()) to.filters = std::move(call);
 }
 
 std::uint64_t hash_of_call(const std::vector<hash_policy>& policies, const header_source& headers,

@@ -3,6 +3,7 @@
 
 #include "client/call/call_router.hpp"
 #include "client/call/method_config.hpp"
+#include "xds/filters/filtered_call.hpp"
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/target_watcher.hpp"
 
@@ -23,7 +24,10 @@ class route_table final : public client::call_router {
                                                  loop& here) const override;
 
  private:
+  void apply_filters(filtered_route& of, const xds::route& found, client::call_route& to) const;
+
   std::shared_ptr<const virtual_host> host_;
+  std::shared_ptr<const listener> filters_of_;  // null: calls pass no filters
   // By the index of a route, and then of a cluster in its action.
   std::vector<std::vector<std::shared_ptr<const client::routed_cluster>>> clusters_;
   std::vector<client::method_config> configs_;  // the same

@@ -41,6 +41,19 @@ struct target_watcher::walk {
   std::set<std::string, std::less<>> seen;
 };
 
+bool target_state::has_sessions() const noexcept {
+  const auto any_has = [](const http_filters& all) {
+    return std::ranges::any_of(all,
+                               [](const http_filter& f) { return f.applied && f.applied->has_sessions(); });
+  };
+  return any_has(of->filters) || any_has(host->overrides) ||
+         std::ranges::any_of(host->routes, [&](const route& r) {
+           return any_has(r.overrides) ||
+                  std::ranges::any_of(r.action.clusters,
+                                      [&](const weighted_cluster& c) { return any_has(c.overrides); });
+         });
+}
+
 target_watcher::~target_watcher() {
   const auto end = [this](const auto& among) {
     for (const auto& [name, w] : among) by_.cancel(w.watch);

@@ -37,6 +37,9 @@ struct target_state {
   std::shared_ptr<const listener> of;
   std::shared_ptr<const virtual_host> host;  // keeps the resource that it is part of
   std::vector<target_cluster> clusters;  // each one that a route of the host names, once
+
+  // Whether a filter keeps the calls of a session on one server.
+  [[nodiscard]] bool has_sessions() const noexcept;
 };
 
 // Watches the Listener, its RouteConfiguration, the Clusters of its virtual host, with those of aggregates,

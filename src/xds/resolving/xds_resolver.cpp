@@ -9,6 +9,7 @@
 #include "runtime/backend.hpp"
 #include "xds/ads/ads_driver.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
+#include "xds/filters/filter.hpp"
 #include "xds/load/lrs_client.hpp"
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/route_table.hpp"
@@ -54,7 +55,9 @@ class resolving {
                 {user_agent_name,
                  version_text,
                  [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
-                 {}},
+                 {},
+                 false,
+                 std::make_shared<const filter_types>(options.filters)},
                 [this](const management_server& server) { return channel_to(server); }),
         lrs_(bootstrap_, user_agent_name, version_text,
              [this](const management_server& server) { return channel_to(server); }),

@@ -8,6 +8,7 @@
 #include "coracle/security/insecure.hpp"
 #include "runtime/backend.hpp"
 #include "server/shard.hpp"
+#include "xds/filters/filter.hpp"
 #include "xds/security/cluster_credentials.hpp"
 #include "xds/serving/inbound.hpp"
 
@@ -58,7 +59,8 @@ inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options,
                version_text,
                [&here = here_] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
                {},
-               true},
+               true,
+               std::make_shared<const filter_types>(options_->of.mesh.filters)},
               [this](const management_server& plane) { return channel_to(plane); }) {}
 
 inbound_watcher::~inbound_watcher() {
