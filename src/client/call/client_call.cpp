@@ -85,8 +85,8 @@ void client_call::set_unary(unary_operation& op, const rpc::codec& request_codec
 
 void client_call::set_request(const rpc::codec& k, const void* request) {
   if (!channel_.interceptors().empty()) [[unlikely]] {
-    seen_request_ = std::make_unique<intercepted_message>(format_, k, request);
-    seen_request_->own();
+    extra().seen_request = std::make_unique<intercepted_message>(format_, k, request);
+    extras_->seen_request->own();
     return advance(call_event::close_requested);
   }
   request_failure_ = format_.write(k, request, request_body_.emplace());
@@ -175,7 +175,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   bind_owner_loop();
   advance(call_event::begin);
   chain_ = std::make_unique<stream_chain>(channel_, *this, terms_.path.data(), terms_.options,
-                                          std::move(seen_request_));
+                                          extras_ ? std::move(extras_->seen_request) : nullptr);
   if (!terms_.options.detached && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
@@ -196,9 +196,9 @@ CORACLE_COLD void client_call::begin_attempt(const coro::environment& e, const c
 }
 
 CORACLE_COLD void client_call::set_hooks(rpc::hook_list hooks) {
-  hooks_ = std::make_unique<stream_hooks>();
-  hooks_->hooks = std::move(hooks);
-  receives_ = sends_ = hooks_.get();
+  extra().hooks = std::make_unique<stream_hooks>();
+  extras_->hooks->hooks = std::move(hooks);
+  receives_ = sends_ = extras_->hooks.get();
 }
 
 status client_call::stream_hooks::received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) {
@@ -564,7 +564,8 @@ void client_call::end(status reason, bool inside) noexcept {
   }
   if (timer::holder) terms_.owner_loop->disarm(*this);
   on_stop_.unlink();
-  preparing_.reset();
+  if (extras_) [[unlikely]]
+    extras_->preparing.reset();
   if (attempts_) attempts_->call_ended(outcome_);
   record_ = nullptr;
   const auto code = static_cast<std::uint8_t>(outcome_.code());
@@ -785,7 +786,7 @@ CORACLE_COLD void client_call::prepare(preparation::work what, const method_conf
                                        std::string_view secure_authority, bool credentials) {
   preparation_waiter& self = *this;
   stand_between();
-  preparing_ = std::make_unique<preparation>(
+  extra().preparing = std::make_unique<preparation>(
       *terms_.owner_loop, std::move(what), self,
       preparation::rest{m ? std::optional(*m) : std::nullopt, std::string(secure_authority), credentials});
 }
@@ -806,7 +807,7 @@ CORACLE_COLD bool client_call::add_credentials(const metadata& more) {
 
 CORACLE_COLD void client_call::on_prepared(prepared got) noexcept {
   list_hook::unlink();
-  const std::unique_ptr<preparation> done = std::exchange(preparing_, nullptr);
+  const std::unique_ptr<preparation> done = std::exchange(extras_->preparing, nullptr);
   if (got.outcome) return end(got.outcome->ok() ? missing_reply() : *std::move(got.outcome), false);
   or_end([&] {
     const method_config* const config = done->then.config ? &*done->then.config : nullptr;

@@ -149,9 +149,15 @@ class client_call final : public rpc::call,
   void choose_route(call_setup& setup, time_point now);
   void apply_method_config(const method_config& m, time_point now);
   void begin_attempts(const method_config* m, std::string_view secure_authority) {
-    if (terms_.options.credentials || terms_.route) [[unlikely]]
+    if (needs_preparation()) [[unlikely]]
       return prepare_attempts(m, secure_authority);
     make_attempts(m);
+  }
+  // Whether something may have to be done before the attempts: one test, because as a rule nothing has.
+  [[nodiscard]] bool needs_preparation() const noexcept {
+    const auto bits = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
+    const call_credentials& by = terms_.options.credentials;
+    return (bits(by.authorization()) | bits(by.source().get()) | bits(terms_.route.get())) != 0;
   }
   void prepare_attempts(const method_config* m, std::string_view secure_authority);
   // Attaches the credentials of the call, then begins the attempts.
@@ -217,11 +223,19 @@ class client_call final : public rpc::call,
   time_point began_{};
   std::unique_ptr<call_watch> watched_;  // null: no observer
   std::unique_ptr<attempt_watch> watched_attempt_;
-  std::unique_ptr<preparation> preparing_;  // while it is running
   std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
-  std::unique_ptr<intercepted_message> seen_request_;  // until chain_ begins
-  std::unique_ptr<stream_hooks> hooks_;
+  // What few calls have: a call that has none of it makes and destroys one member in place of all.
+  struct extras {
+    std::unique_ptr<preparation> preparing{};  // while it is running
+    std::unique_ptr<intercepted_message> seen_request{};  // until chain_ begins
+    std::unique_ptr<stream_hooks> hooks{};
+  };
+  [[nodiscard]] extras& extra() {
+    if (!extras_) extras_ = std::make_unique<extras>();
+    return *extras_;
+  }
+  std::unique_ptr<extras> extras_;
   // What hold() needs. The owner counts as one.
   struct abandonment : coro::runnable {
     client_call* of = nullptr;
