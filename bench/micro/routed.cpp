@@ -113,7 +113,7 @@ class fixed_resolver final : public coracle::client::resolver {
 
 coracle::client::resolution routing_of(xds::policy_tree& tree, const xds::target_state& state) {
   auto built = tree.build(state);
-  auto router = std::make_shared<const xds::route_table>(state, std::move(built.clusters), 1);
+  auto router = std::make_shared<const xds::route_table>(state, std::move(built.clusters), 1, 1);
   return coracle::client::resolution().routing(std::make_shared<coracle::client::channel_routing>(
       coracle::client::channel_routing{std::move(built.policy), std::move(router)}));
 }

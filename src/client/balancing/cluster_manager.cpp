@@ -74,7 +74,6 @@ void cluster_manager::publish_state() noexcept {
 }
 
 child_policy* cluster_manager::find(const routed_cluster& cluster) noexcept {
-  if (&cluster == last_cluster_) return last_child_;
   const auto found = children_.find(cluster.name);
   if (found == children_.end()) return nullptr;
   last_cluster_ = &cluster;
@@ -84,6 +83,8 @@ child_policy* cluster_manager::find(const routed_cluster& cluster) noexcept {
 
 pick cluster_manager::choose(const pick_info& call) {
   const std::unique_ptr<const call_route>& route = call.attempt().terms().route;
+  if (route && route->cluster.get() == last_cluster_) [[likely]]
+    return last_child_->choose(call);
   child_policy* const of_cluster = route ? find(*route->cluster) : nullptr;
   if (!of_cluster) return {nullptr, &removed_};
   return of_cluster->choose(call);

@@ -170,7 +170,9 @@ void ring_hash::publish_state() {
 std::optional<std::uint64_t> ring_hash::hash_of(const pick_info& call) const {
   if (options_.request_hash_header.empty()) {
     const auto& route = call.attempt().terms().route;
-    return route ? route->hash : std::nullopt;
+    if (!route) return std::nullopt;
+    if (!route->hash) route->hash = host_.owner_loop().io().random();
+    return route->hash;
   }
   const metadata& sent = call.attempt().terms().options.metadata;
   const std::optional<std::string_view> first = sent.find(options_.request_hash_header);

@@ -1,7 +1,7 @@
 // call_router: decides where each call goes, for channels that a control plane routes (gRFC A31).
 #pragma once
 
-#include "coracle/base/result.hpp"
+#include "coracle/base/status.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/task.hpp"
@@ -49,11 +49,17 @@ class call_filters {
 // Where one call goes. It is decided once, when the call begins or the first routes are known.
 struct call_route : coro::pooled {
   std::shared_ptr<const routed_cluster> cluster;
+  // For ring_hash, which draws one for a call that has none.
+  mutable std::optional<std::uint64_t> hash{};
+  // Of one server, for override_host: the call goes there if it can. Its filters have them; null: none.
+  const std::vector<net::address>* preferred = nullptr;
+};
+
+// What else a route has for a call.
+struct routed_call {
   const method_config* config = nullptr;  // borrowed until the call has begun; null: none
-  std::optional<std::uint64_t> hash{};  // for ring_hash
-  // Of one server, for override_host: the call goes there if it can.
-  std::vector<net::address> preferred{};
   std::shared_ptr<call_filters> filters{};  // null: none
+  status failure{};
 };
 
 // Immutable: each loop reads it without a lock.
@@ -62,9 +68,9 @@ class call_router {
   call_router(const call_router&) = delete;
   call_router& operator=(const call_router&) = delete;
   virtual ~call_router() = default;
-  // An error is the status of the call.
-  [[nodiscard]] virtual result<call_route> route(std::string_view path, const metadata& headers,
-                                                 loop& here) const = 0;
+  // Fills `to` and `with`. Returns false if the call fails, with `failure`.
+  [[nodiscard]] virtual bool route(std::string_view path, const metadata& headers, loop& here, call_route& to,
+                                   routed_call& with) const = 0;
 
  protected:
   call_router() noexcept = default;

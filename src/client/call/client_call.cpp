@@ -142,15 +142,19 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
 }
 
 // Without a route, the call ends like one whose request cannot be sent.
-CORACLE_COLD void client_call::choose_route(call_setup& setup, time_point now) {
-  result<call_route> found = setup.router->route(terms_.path, terms_.options.metadata, *terms_.owner_loop);
-  if (!found) {
-    if (request_failure_.ok()) request_failure_ = found.status();
+[[gnu::noinline]]
+void client_call::choose_route(call_setup& setup, time_point now) {
+  auto to = std::make_unique<call_route>();
+  routed_call with;
+  if (!setup.router->route(terms_.path, terms_.options.metadata, *terms_.owner_loop, *to, with)) {
+    if (request_failure_.ok()) request_failure_ = std::move(with.failure);
     return;
   }
-  setup.config = found->config;
+  if (with.filters) [[unlikely]]
+    extra().filters = std::move(with.filters);
+  setup.config = with.config;
   if (setup.config) apply_method_config(*setup.config, now);
-  terms_.route = std::make_unique<const call_route>(*std::move(found));
+  terms_.route = std::move(to);
 }
 
 CORACLE_COLD void client_call::configured(const call_setup& provided) noexcept {
@@ -447,8 +451,8 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   metadata& received = end_stream ? trailing_ : initial_;
   received = metadata(std::move(headers.metadata));
   if (kind == transport::block_kind::headers) {
-    if (terms_.route && terms_.route->filters && peer_) [[unlikely]]
-      terms_.route->filters->headers_received(received, peer_->address);
+    if (extras_ && extras_->filters && peer_) [[unlikely]]
+      extras_->filters->headers_received(received, peer_->address);
     http_status_ = headers.http_status;
     request_body_.reset();
     if (watched_attempt_ && !end_stream) watched_attempt_->headers_received();
@@ -757,8 +761,8 @@ bool client_call::retry_transparently(const transport::abnormal_end& e) noexcept
 // --- credentials
 
 CORACLE_COLD void client_call::prepare_attempts(const method_config* m, std::string_view secure_authority) {
-  if (terms_.route && terms_.route->filters && terms_.route->filters->waits())
-    return prepare([f = terms_.route->filters] { return f->prepare(); }, m, secure_authority, false);
+  if (extras_ && extras_->filters && extras_->filters->waits())
+    return prepare([f = extras_->filters] { return f->prepare(); }, m, secure_authority, false);
   if (terms_.options.credentials) return attach_credentials(m, secure_authority);
   make_attempts(m);
 }

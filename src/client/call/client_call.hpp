@@ -157,7 +157,7 @@ class client_call final : public rpc::call,
   [[nodiscard]] bool needs_preparation() const noexcept {
     const auto bits = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
     const call_credentials& by = terms_.options.credentials;
-    return (bits(by.authorization()) | bits(by.source().get()) | bits(terms_.route.get())) != 0;
+    return (bits(by.authorization()) | bits(by.source().get()) | bits(extras_.get())) != 0;
   }
   void prepare_attempts(const method_config* m, std::string_view secure_authority);
   // Attaches the credentials of the call, then begins the attempts.
@@ -227,6 +227,7 @@ class client_call final : public rpc::call,
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   // What few calls have: a call that has none of it makes and destroys one member in place of all.
   struct extras {
+    std::shared_ptr<call_filters> filters{};  // of the route
     std::unique_ptr<preparation> preparing{};  // while it is running
     std::unique_ptr<intercepted_message> seen_request{};  // until chain_ begins
     std::unique_ptr<stream_hooks> hooks{};

@@ -61,20 +61,19 @@ client::subchannel& drops::make_subchannel(const client::endpoint& to, client::s
 
 client::pick drops::choose(const client::pick_info& call) {
   if (state_ != connectivity::ready || call.attempt().admitted()) return child_->choose(call);
+  const drops_options& o = options();
   std::size_t reason = 0;
-  std::string_view category;
-  for (const drop_category& each : options().categories) {
-    if (host_.owner_loop().io().random() % million < each.millionths) {
-      category = each.category;
-      break;
-    }
+  for (const drop_category& each : o.categories) {
+    if (host_.owner_loop().io().random() % million < each.millionths) return drop(reason, each.category);
     ++reason;
   }
-  const bool is_last = reason + 1 == dropped_.size();
-  if (is_last && options().calls->count() < options().calls_max) {
-    call.attempt().set_admitted();
-    return child_->choose(call);
-  }
+  if (o.calls->count() >= o.calls_max) [[unlikely]]
+    return drop(reason, {});
+  call.attempt().set_admitted();
+  return child_->choose(call);
+}
+
+client::pick drops::drop(std::size_t reason, std::string_view category) const {
   if (options().load) options().load->dropped(category);
   return {nullptr, &dropped_[reason]};
 }

@@ -9,6 +9,7 @@
 #include "xds/load/cluster_load.hpp"
 #include "xds/resource/endpoints.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -67,6 +68,7 @@ class drops final : public client::balancer, private client::forwarding_host {
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
 
   [[nodiscard]] const drops_options& options() const noexcept;
+  [[nodiscard]] client::pick drop(std::size_t reason, std::string_view category) const;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config

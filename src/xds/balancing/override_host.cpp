@@ -81,10 +81,10 @@ client::subchannel* override_host::find(const net::address& at) {
 
 client::pick override_host::choose(const client::pick_info& call) {
   const auto& route = call.attempt().terms().route;
-  if (!route || route->preferred.empty()) return child_->choose(call);
+  if (!route || !route->preferred) return child_->choose(call);
   client::subchannel* idle = nullptr;
   bool connects = false;
-  for (const net::address& a : route->preferred) {
+  for (const net::address& a : *route->preferred) {
     client::subchannel* const s = find(a);
     if (!s) continue;
     switch (s->state()) {

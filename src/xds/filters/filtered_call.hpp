@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::xds {
@@ -23,7 +24,6 @@ struct filtered_route {
   const random_below& random;
   const route_action& action;
   const weighted_cluster* cluster;  // one of the action; a filter may choose another one
-  std::vector<net::address> preferred{};  // call_route::preferred
 };
 
 // What a filter has to say of a response.
@@ -51,6 +51,10 @@ class filtered_call final : public client::call_filters {
   void end(status outcome);
   void ask(std::shared_ptr<const xds_filter> filter);
   void add(std::unique_ptr<const response_filter> filter) { responses_.push_back(std::move(filter)); }
+  void prefer(std::vector<net::address> server) noexcept { preferred_ = std::move(server); }
+
+  // call_route::preferred
+  [[nodiscard]] const std::vector<net::address>& preferred() const noexcept { return preferred_; }
 
   // call_filters
   [[nodiscard]] bool waits() const noexcept override { return !steps_.empty(); }
@@ -69,6 +73,7 @@ class filtered_call final : public client::call_filters {
   std::string path_;  // for those that are asked
   metadata sent_;
   std::vector<step> steps_;
+  std::vector<net::address> preferred_;
   std::vector<std::unique_ptr<const response_filter>> responses_;
 };
 

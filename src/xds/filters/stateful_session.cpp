@@ -110,7 +110,7 @@ class stateful_session final : public filter {
     session known = read_session(text);
     for (const weighted_cluster& c : route.action.clusters)
       if (!known.server.empty() && c.name == known.cluster) route.cluster = &c;
-    route.preferred = known.server;
+    call.prefer(known.server);
     std::string of(known.cluster);
     call.add(std::make_unique<const cookie_setter>(std::move(known), std::move(of), route.cluster->name,
                                                    name_, attributes_));

@@ -32,57 +32,82 @@ std::shared_ptr<const client::retry_policy> retries_of(const route_action& actio
 }  // namespace
 
 route_table::route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
-                         std::uint64_t channel_id)
-    : host_(of.host), filters_of_(of.of->filters.empty() ? nullptr : of.of), channel_id_(channel_id) {
-  clusters_.reserve(host_->routes.size());
-  configs_.reserve(host_->routes.size());
+                         std::uint64_t channel_id, std::size_t loops)
+    : host_(of.host),
+      filters_of_(of.of->filters.empty() ? nullptr : of.of),
+      channel_id_(channel_id),
+      caches_(loops) {
+  destinations_.reserve(host_->routes.size());
   for (const xds::route& r : host_->routes) {
-    auto& to = clusters_.emplace_back();
-    to.reserve(r.action.clusters.size());
-    for (const weighted_cluster& c : r.action.clusters) to.push_back(clusters.find(c.name)->second);
-    client::method_config& config = configs_.emplace_back();
+    destination& to = destinations_.emplace_back();
+    to.clusters.reserve(r.action.clusters.size());
+    for (const weighted_cluster& c : r.action.clusters) to.clusters.push_back(clusters.find(c.name)->second);
+    client::method_config config;
     const std::optional<duration> timeout = r.action.timeout_max ? r.action.timeout_max : of.of->timeout_max;
     if (timeout && *timeout > duration::zero()) config.timeout = timeout;
     config.retry = retries_of(r.action);
+    if (config.timeout || config.retry) to.config = std::move(config);
+    to.plain = r.match.headers.empty() && !r.match.millionths && r.kind == xds::route::action_kind::forward &&
+               to.clusters.size() == 1 && r.action.hash_policies.empty() && !filters_of_;
   }
 }
 
-result<client::call_route> route_table::route(std::string_view path, const metadata& headers,
-                                              loop& here) const {
-  const random_below random = [&here](std::uint64_t below) { return here.io().random() % below; };
+bool route_table::route(std::string_view path, const metadata& headers, loop& here, client::call_route& to,
+                        client::routed_call& with) const {
+  std::unique_ptr<path_cache>& own = caches_[here.index()];
+  if (!own) [[unlikely]]
+    own = std::make_unique<path_cache>();
+  const std::vector<std::uint32_t>& fitting = own->fitting(*host_, path);
+  if (fitting.empty() || !destinations_[fitting.front()].plain)
+    return route_by_more(fitting, path, headers, here, to, with);
+  const destination& found = destinations_[fitting.front()];
+  to.cluster = found.clusters.front();
+  if (found.config) with.config = &*found.config;
+  return true;
+}
+
+bool route_table::route_by_more(std::span<const std::uint32_t> fitting, std::string_view path,
+                                const metadata& headers, loop& here, client::call_route& to,
+                                client::routed_call& with) const {
+  const auto draw = [&here](std::uint64_t below) { return here.io().random() % below; };
+  const random_below random(draw);
   const headers_of_call source(headers);
-  const xds::route* const found = find_route(*host_, {path, source}, random);
-  if (!found) return status::unavailable("no matched route was found for " + std::string(path));
-  if (found->kind != xds::route::action_kind::forward)
-    return status::unavailable("matched route does not have a supported route action type");
+  const xds::route* const found = find_route(*host_, {path, source}, random, fitting);
+  if (!found || found->kind != xds::route::action_kind::forward) {
+    with.failure =
+        status::unavailable(found ? std::string("matched route does not have a supported route action type")
+                                  : "no matched route was found for " + std::string(path));
+    return false;
+  }
   const weighted_cluster* chosen = &choose_cluster(found->action, random);
-  const auto index = static_cast<std::size_t>(found - host_->routes.data());
-  client::call_route to;
+  const destination& of_route = destinations_[static_cast<std::size_t>(found - host_->routes.data())];
   if (filters_of_) {
     filtered_route of{{path, source}, headers, random, found->action, chosen};
-    apply_filters(of, *found, to);
+    apply_filters(of, *found, to, with);
     chosen = of.cluster;
   }
-  to.cluster = clusters_[index][static_cast<std::size_t>(chosen - found->action.clusters.data())];
-  to.config = &configs_[index];
-  to.hash = hash_of_call(found->action.hash_policies, source, channel_id_, here.io().random());
-  return to;
+  to.cluster = of_route.clusters[static_cast<std::size_t>(chosen - found->action.clusters.data())];
+  if (of_route.config) with.config = &*of_route.config;
+  if (!found->action.hash_policies.empty())
+    to.hash = hash_of_call(found->action.hash_policies, source, channel_id_);
+  return true;
 }
 
 // gRFC A39: an override of the cluster goes before that of the route, and that before the virtual host's.
-void route_table::apply_filters(filtered_route& of, const xds::route& found, client::call_route& to) const {
+void route_table::apply_filters(filtered_route& of, const xds::route& found, client::call_route& to,
+                                client::routed_call& with) const {
   const std::array overrides = {&of.cluster->overrides, &found.overrides, &host_->overrides};
   auto call = std::make_shared<filtered_call>(of);
   for (const http_filter& each : filters_of_->filters)
     if (const filter* const applied = applied_filter(each, overrides)) applied->begin_call(*call);
   call->begun();
-  to.preferred = std::move(of.preferred);
-  if (call->is_filtered()) to.filters = std::move(call);
+  if (!call->is_filtered()) return;
+  if (!call->preferred().empty()) to.preferred = &call->preferred();
+  with.filters = std::move(call);
 }
 
-std::uint64_t hash_of_call(const std::vector<hash_policy>& policies, const header_source& headers,
-                           std::uint64_t channel_id, std::uint64_t random) {
-  if (policies.empty()) return random;
+std::optional<std::uint64_t> hash_of_call(const std::vector<hash_policy>& policies,
+                                          const header_source& headers, std::uint64_t channel_id) {
   std::optional<std::uint64_t> hash;
   for (const hash_policy& p : policies) {
     std::optional<std::uint64_t> part;
@@ -97,7 +122,7 @@ std::uint64_t hash_of_call(const std::vector<hash_policy>& policies, const heade
     hash = hash ? std::rotl(*hash, 1) ^ *part : *part;
     if (p.terminal) break;
   }
-  return hash.value_or(random);
+  return hash;
 }
 
 }  // namespace coracle::xds

@@ -6,9 +6,13 @@
 #include "xds/filters/filtered_call.hpp"
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/target_watcher.hpp"
+#include "xds/routing/path_cache.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,38 +21,50 @@ namespace coracle::xds {
 
 class route_table final : public client::call_router {
  public:
-  // channel_id: random, the same one for all tables of a channel.
-  route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
-              std::uint64_t channel_id);
-  [[nodiscard]] result<client::call_route> route(std::string_view path, const metadata& headers,
-                                                 loop& here) const override;
+  // channel_id: random, the same one for all tables of a channel. loops: of the runtime.
+  route_table(const target_state& of, const policy_tree::clusters_by_name& clusters, std::uint64_t channel_id,
+              std::size_t loops);
+  [[nodiscard]] bool route(std::string_view path, const metadata& headers, loop& here, client::call_route& to,
+                           client::routed_call& with) const override;
 
  private:
-  void apply_filters(filtered_route& of, const xds::route& found, client::call_route& to) const;
+  // What a route has become.
+  struct destination {
+    std::vector<std::shared_ptr<const client::routed_cluster>> clusters;  // by their indices in its action
+    std::optional<client::method_config> config;
+    bool plain = false;  // the path decides: every call goes to the one cluster, without a hash and filters
+  };
+
+  [[nodiscard]] bool route_by_more(std::span<const std::uint32_t> fitting, std::string_view path,
+                                   const metadata& headers, loop& here, client::call_route& to,
+                                   client::routed_call& with) const;
+  void apply_filters(filtered_route& of, const xds::route& found, client::call_route& to,
+                     client::routed_call& with) const;
 
   std::shared_ptr<const virtual_host> host_;
   std::shared_ptr<const listener> filters_of_;  // null: calls pass no filters
-  // By the index of a route, and then of a cluster in its action.
-  std::vector<std::vector<std::shared_ptr<const client::routed_cluster>>> clusters_;
-  std::vector<client::method_config> configs_;  // the same
+  std::vector<destination> destinations_;  // by the index of a route
   std::uint64_t channel_id_;
+  mutable std::vector<std::unique_ptr<path_cache>> caches_;  // by loop, each of which has its own
 };
 
 // Of a target without a usable Listener or RouteConfiguration.
 class no_routes final : public client::call_router {
  public:
   explicit no_routes(status reason) noexcept : reason_(std::move(reason)) {}
-  [[nodiscard]] result<client::call_route> route(std::string_view, const metadata&, loop&) const override {
-    return reason_;
+  [[nodiscard]] bool route(std::string_view, const metadata&, loop&, client::call_route&,
+                           client::routed_call& with) const override {
+    with.failure = reason_;
+    return false;
   }
 
  private:
   status reason_;
 };
 
-// gRFC A42; random if no policy has anything to hash.
-[[nodiscard]] std::uint64_t hash_of_call(const std::vector<hash_policy>& policies,
-                                         const header_source& headers, std::uint64_t channel_id,
-                                         std::uint64_t random);
+// gRFC A42; nothing if no policy has anything to hash: the hash is random then.
+[[nodiscard]] std::optional<std::uint64_t> hash_of_call(const std::vector<hash_policy>& policies,
+                                                        const header_source& headers,
+                                                        std::uint64_t channel_id);
 
 }  // namespace coracle::xds

@@ -115,7 +115,8 @@ class resolving {
     std::shared_ptr<client::channel_routing> made;
     if (seen) {
       policy_tree::built built = tree_.build(*seen);
-      auto router = std::make_shared<const route_table>(*seen, std::move(built.clusters), channel_id_);
+      auto router = std::make_shared<const route_table>(*seen, std::move(built.clusters), channel_id_,
+                                                        here_.owner().size());
       made = std::make_shared<client::channel_routing>(
           client::channel_routing{std::move(built.policy), std::move(router)});
       for (const target_cluster& c : seen->clusters) {

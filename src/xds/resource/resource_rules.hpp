@@ -2,7 +2,6 @@
 #pragma once
 
 #include "xds/resource/balancing_config.hpp"
-#include "xds/resource/matchers.hpp"
 #include "xds/resource/upstream_tls.hpp"
 
 #include <array>
@@ -13,6 +12,7 @@
 namespace coracle::xds {
 
 class filter_types;
+struct regex_allowance;
 
 enum class resource_kind : unsigned char { listener, route_configuration, cluster, endpoints };
 inline constexpr std::array resource_kinds = {resource_kind::listener, resource_kind::route_configuration,

@@ -1,6 +1,7 @@
 #include "xds/routing/route_lookup.hpp"
 
 #include "xds/resource/wire_values.hpp"
+#include "xds/routing/path_cache.hpp"
 
 #include <tuple>
 
@@ -17,8 +18,8 @@ bool fits(const domain_pattern& p, std::string_view host) {
   }
 }
 
+// All but the path.
 bool fits(const route_match& m, const route_request& request, const random_below& random) {
-  if (!m.path.matches(request.path)) return false;
   for (const header_matcher& each : m.headers)
     if (!each.matches(request.headers)) return false;
   return !m.millionths || *m.millionths >= million || random(million) < *m.millionths;
@@ -43,8 +44,25 @@ const virtual_host* find_virtual_host(const route_configuration& in, std::string
 
 const route* find_route(const virtual_host& in, const route_request& of, const random_below& random) {
   for (const route& each : in.routes)
-    if (fits(each.match, of, random)) return &each;
+    if (each.match.path.matches(of.path) && fits(each.match, of, random)) return &each;
   return nullptr;
+}
+
+const route* find_route(const virtual_host& in, const route_request& of, const random_below& random,
+                        std::span<const std::uint32_t> fitting) {
+  for (const std::uint32_t i : fitting)
+    if (const route& each = in.routes[i]; fits(each.match, of, random)) return &each;
+  return nullptr;
+}
+
+const std::vector<std::uint32_t>& path_cache::fill(entry& e, const virtual_host& host,
+                                                   std::string_view path) {
+  e.path.clear();
+  e.routes.clear();
+  for (std::size_t i = 0; i < host.routes.size(); ++i)
+    if (host.routes[i].match.path.matches(path)) e.routes.push_back(static_cast<std::uint32_t>(i));
+  e.path = path;
+  return e.routes;
 }
 
 const weighted_cluster& choose_cluster(const route_action& of, const random_below& random) {

@@ -73,7 +73,8 @@ accepting_route find_accepting(const server_context& context, const inbound_rout
         status::unavailable("the RouteConfiguration of this connection has no virtual host for the call's "
                             ":authority")};
   loop& here = *loop::current();
-  const random_below random = [&here](std::uint64_t below) { return here.io().random() % below; };
+  const auto draw = [&here](std::uint64_t below) { return here.io().random() % below; };
+  const random_below random(draw);
   const headers_of_call headers(context.metadata());
   const route* const found = find_route(*host, {context.method(), headers}, random);
   if (!found) return {status::unavailable("no route of the server's matches the call")};

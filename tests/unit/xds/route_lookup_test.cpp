@@ -26,7 +26,7 @@ class headers_of_call : public header_source {
 
 headers_of_call metadata(header_map all) { return headers_of_call(std::move(all)); }
 
-std::uint64_t zero(std::uint64_t) { return 0; }
+constexpr auto zero = [](std::uint64_t) -> std::uint64_t { return 0; };
 
 virtual_host host(std::string name, std::vector<domain_pattern> domains) {
   return {std::move(name), std::move(domains), {}};
