@@ -7,7 +7,7 @@
 // Prints a line of JSON; under callgrind only the measured part, of client and server, is collected.
 //
 // bench_routed ENDPOINTS memory: what a channel keeps of a cluster with so many endpoints, in bytes each: the
-// resource, the policies, and idle subchannels, for ring_hash, which connects to none of them.
+// resource, the policies, and subchannels, for ring_hash, which connects to the first alone.
 #include "client/call/call_router.hpp"
 #include "helloworld.coracle.hpp"
 #include "micro/measured.hpp"
@@ -83,13 +83,8 @@ xds::target_state state_of(std::size_t of_hosts, std::size_t of_routes, const st
   assigned->name = "cluster";
   xds::locality_endpoints& local = assigned->priorities.emplace_back().emplace_back();
   local.weight = 1;
-  for (std::size_t i = 0; i < endpoints; ++i) {
-    const std::string host = endpoints == 1
-                                 ? "127.0.0.1"
-                                 : "10." + std::to_string(i >> 16) + "." + std::to_string(i >> 8 & 255) +
-                                       "." + std::to_string(i & 255);
-    local.endpoints.emplace_back().addresses.push_back({host, port});
-  }
+  for (std::size_t i = 0; i < endpoints; ++i)
+    local.endpoints.emplace_back().addresses.push_back({"127.0.0.1", static_cast<std::uint16_t>(port + i)});
   xds::target_state state;
   state.of = std::make_shared<const xds::listener>();
   state.host = {routes, xds::find_virtual_host(*routes, "target")};
@@ -165,17 +160,24 @@ bool call(std::size_t calls, std::string_view mode) {
   return !wrong;
 }
 
-std::size_t used_bytes() { return ::mallinfo2().uordblks; }
+// In the heap, and in the mappings of large blocks.
+std::size_t used_bytes() {
+  const auto info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 
 // Begins to resolve, and makes subchannels, without a call.
 double bytes_per_endpoint(std::size_t endpoints) {
+  constexpr std::uint16_t first_port = 20000;
   coracle::sim::world world(1);
   coracle::runtime& host = world.host("host");
+  coracle::server first(host);
+  first.listen("127.0.0.1:" + std::to_string(first_port), coracle::insecure()).throw_if_error();
   const std::size_t before = used_bytes();
   xds::policy_tree tree(std::make_shared<const xds::bootstrap>(),
                         [](const std::string&, const std::string&) { return nullptr; });
   coracle::channel channel = channel_with(
-      host, routing_of(tree, state_of(1, 1, R"([{"ring_hash_experimental":{}}])", 50051, endpoints)),
+      host, routing_of(tree, state_of(1, 1, R"([{"ring_hash_experimental":{}}])", first_port, endpoints)),
       coracle::balancing::pick_first());
   channel.connect();
   world.run_for(std::chrono::seconds(1));

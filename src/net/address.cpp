@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <ostream>
+#include <tuple>
 
 namespace coracle::net {
 
@@ -58,11 +59,23 @@ address address::loopback_v6(std::uint16_t port) noexcept {
   return ipv6(bytes, port);
 }
 
+const std::string& address::name() const noexcept {
+  static const auto& none = *new std::string;  // never destroyed: addresses may outlive main()
+  return name_ ? *name_ : none;
+}
+
+std::strong_ordering operator<=>(const address& a, const address& b) noexcept {
+  const auto rest = [](const address& of) { return std::tie(of.ip_, of.scope_, of.port_, of.family_); };
+  if (a.name_ != b.name_)
+    if (const auto by_name = a.name() <=> b.name(); by_name != 0) return by_name;
+  return rest(a) <=> rest(b);
+}
+
 result<address> address::path(std::string_view path) {
   if (!fits(path)) return invalid_name("the path of a UNIX socket", path);
   address a;
   a.family_ = family::path;
-  a.name_ = path;
+  a.name_ = std::make_shared<const std::string>(path);
   return a;
 }
 
@@ -70,7 +83,7 @@ result<address> address::abstract(std::string_view name) {
   if (!fits(name)) return invalid_name("the abstract name of a UNIX socket", name);
   address a;
   a.family_ = family::abstract;
-  a.name_ = name;
+  a.name_ = std::make_shared<const std::string>(name);
   return a;
 }
 
@@ -95,8 +108,8 @@ address address::with_port(std::uint16_t port) const {
 std::string address::to_string() const {
   switch (family_) {
     case family::none: return "(none)";
-    case family::path: return "unix:" + name_;
-    case family::abstract: return "unix-abstract:" + name_;
+    case family::path: return "unix:" + name();
+    case family::abstract: return "unix-abstract:" + name();
     case family::ipv4: return ip_text(AF_INET, ip_.data()) + ":" + std::to_string(port_);
     case family::ipv6: break;
   }

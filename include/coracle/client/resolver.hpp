@@ -59,23 +59,43 @@ class endpoint {
   /// Adds another address of the same server (gRFC A61). A connection is made to the first one that answers:
   /// each gets a head start of 250 ms over the next, and they alternate between address families (RFC 8305).
   endpoint& add_address(net::address another) {
-    return other_addresses_.push_back(std::move(another)), *this;
+    return change().other_addresses.push_back(std::move(another)), *this;
   }
   /// Returns the addresses after the first one, in the order of add_address().
-  [[nodiscard]] const std::vector<net::address>& other_addresses() const noexcept { return other_addresses_; }
+  [[nodiscard]] const std::vector<net::address>& other_addresses() const noexcept {
+    return details().other_addresses;
+  }
   /// Sets what ring_hash hashes in place of the address, so that a server keeps its calls when its address
   /// changes (gRFC A76).
-  endpoint& hash_key(std::string key) { return hash_key_ = std::move(key), *this; }
+  endpoint& hash_key(std::string key) {
+    if (more_ || !key.empty()) change().hash_key = std::move(key);
+    return *this;
+  }
   /// Returns what was set; empty if nothing was.
-  [[nodiscard]] const std::string& hash_key() const noexcept { return hash_key_; }
+  [[nodiscard]] const std::string& hash_key() const noexcept { return details().hash_key; }
 
-  friend bool operator==(const endpoint&, const endpoint&) = default;
+  /// Returns whether everything of them is the same.
+  friend bool operator==(const endpoint& a, const endpoint& b) noexcept {
+    return a.address_ == b.address_ && a.weight_ == b.weight_ &&
+           (a.more_ == b.more_ || a.details() == b.details());
+  }
 
  private:
+  // What few endpoints have, shared by the copies of one: a channel has several of each endpoint, and there
+  // may be thousands.
+  struct more {
+    std::vector<net::address> other_addresses;
+    std::string hash_key;
+
+    friend bool operator==(const more&, const more&) = default;
+  };
+  [[nodiscard]] const more& details() const noexcept { return more_ ? *more_ : none(); }
+  [[nodiscard]] static const more& none() noexcept;
+  [[nodiscard]] more& change();
+
   net::address address_;
   std::uint32_t weight_;
-  std::vector<net::address> other_addresses_;
-  std::string hash_key_;
+  std::shared_ptr<const more> more_;  // null: nothing
 };
 
 struct channel_routing;  // private: src/client/call/call_router.hpp

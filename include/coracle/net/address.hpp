@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,7 +66,7 @@ class address {
   /// Returns the same address with another port; unchanged for UNIX sockets.
   [[nodiscard]] address with_port(std::uint16_t port) const;
   /// Returns the path or the abstract name; empty for IP addresses.
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& name() const noexcept;
   /// Returns the address in network byte order: the first 4 bytes for ipv4, all 16 for ipv6.
   [[nodiscard]] const std::array<std::uint8_t, 16>& ip_bytes() const noexcept { return ip_; }
   /// Returns the interface index of a link-local IPv6 address; 0 for others.
@@ -73,11 +74,14 @@ class address {
   /// Returns the text that parse() accepts, or "(none)" for a default-constructed address.
   [[nodiscard]] std::string to_string() const;
 
-  friend bool operator==(const address&, const address&) = default;
-  friend std::strong_ordering operator<=>(const address&, const address&) = default;
+  /// Compare the parts of addresses; the order is that of their names, then of their bytes.
+  /// @{
+  friend bool operator==(const address& a, const address& b) noexcept { return (a <=> b) == 0; }
+  friend std::strong_ordering operator<=>(const address& a, const address& b) noexcept;
+  /// @}
 
  private:
-  std::string name_;
+  std::shared_ptr<const std::string> name_;  // null: none, as in most addresses
   std::array<std::uint8_t, 16> ip_{};
   std::uint32_t scope_ = 0;
   std::uint16_t port_ = 0;

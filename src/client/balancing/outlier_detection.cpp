@@ -32,7 +32,10 @@ void outlier_detection::update(const balancing& policy, const std::vector<endpoi
   config_ = policy.shared_config();
   judges_ = config.judges();
   if (!judges_) ledger_->bring_all_back();
-  for (const auto& [id, t] : subchannels_) apply(t);
+  for (auto& [id, t] : subchannels_) {
+    if (judges_ && !t.outcomes) t.outcomes = ledger_->join(t.at->where().address());
+    apply(t);
+  }
   if (judges_) judge();
   else if (timer::holder) host_.owner_loop().disarm(*this);
   if (child_.update(config.child(), servers, *this)) child_->start();
@@ -60,14 +63,14 @@ void outlier_detection::apply(const tracked& t) const noexcept {
 
 subchannel& outlier_detection::make_subchannel(const endpoint& to, subchannel_user& user) {
   if (!user.has_choice) return above_.make_subchannel(to, user);
-  std::shared_ptr<attempt_outcomes> outcomes = ledger_->join(to.address());
+  std::shared_ptr<attempt_outcomes> outcomes = judges_ ? ledger_->join(to.address()) : nullptr;
   subchannel* made = nullptr;
   try {
     made = &above_.make_subchannel(to, user);
     apply(subchannels_.emplace(made->id(), tracked{made, outcomes}).first->second);
   } catch (...) {
     if (made) above_.drop_subchannel(*made);
-    ledger_->leave(to.address(), outcomes);
+    if (outcomes) ledger_->leave(to.address(), outcomes);
     throw;
   }
   return *made;
@@ -75,7 +78,7 @@ subchannel& outlier_detection::make_subchannel(const endpoint& to, subchannel_us
 
 void outlier_detection::drop_subchannel(subchannel& s) noexcept {
   if (const auto known = subchannels_.find(s.id()); known != subchannels_.end()) {
-    ledger_->leave(s.where().address(), known->second.outcomes);
+    if (known->second.outcomes) ledger_->leave(s.where().address(), known->second.outcomes);
     subchannels_.erase(known);
     s.count_outcomes(nullptr);
     s.eject({});

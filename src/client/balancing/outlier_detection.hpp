@@ -52,7 +52,7 @@ class outlier_detection final : public balancer, private forwarding_host, privat
   void judge();
   struct tracked {
     subchannel* at;
-    std::shared_ptr<attempt_outcomes> outcomes;
+    std::shared_ptr<attempt_outcomes> outcomes;  // null until a policy judges by them
   };
   void apply(const tracked& t) const noexcept;
 

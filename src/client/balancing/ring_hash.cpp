@@ -11,6 +11,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace coracle::client {
 
@@ -64,26 +66,26 @@ void ring_hash::drop(server& s) noexcept {
 void ring_hash::update(const balancing& policy, const std::vector<endpoint>& servers) {
   options_ = static_cast<const ring_hash_config&>(policy.config()).options();
   std::map<net::address, server*> before;
-  for (const auto& s : servers_) before.emplace(s->where.address(), s.get());
+  for (const auto& s : servers_) before.emplace(s->at->where().address(), s.get());
   std::set<net::address> listed;
+  std::vector<std::pair<server*, const endpoint*>> added;
   // Every server is in servers_ until it is dropped, even if an allocation fails in between.
   for (const endpoint& e : servers) {
     if (e.weight() == 0 || !listed.insert(e.address()).second) continue;
     if (const auto known = before.find(e.address()); known != before.end()) {
-      known->second->where = e;
-      if (known->second->at) known->second->at->set_where(e);
+      known->second->at->set_where(e);
     } else {
-      servers_.push_back(std::make_unique<server>(*this, e));
+      servers_.push_back(std::make_unique<server>(*this));
+      added.emplace_back(servers_.back().get(), &e);
     }
   }
   std::erase_if(servers_, [&](const auto& s) {
-    const bool gone = !listed.contains(s->where.address());
+    const bool gone = s->at && !listed.contains(s->at->where().address());
     if (gone) drop(*s);
     return gone;
   });
-  for (const auto& s : servers_) {
-    if (s->at) continue;
-    s->at = &host_.make_subchannel(s->where, *s);
+  for (const auto& [s, where] : added) {
+    s->at = &host_.make_subchannel(*where, *s);
     if (host_.health_service()) s->at->watch_health(*host_.health_service());
   }
   counts_ = {};
@@ -106,9 +108,10 @@ void ring_hash::build_ring() {
   std::vector<std::string> keys;
   std::vector<std::uint32_t> weights;
   for (const auto& s : servers_) {
-    const std::string& own = s->where.hash_key();  // gRFC A76
-    keys.push_back(own.empty() ? s->where.address().to_string() : own);
-    weights.push_back(s->where.weight());
+    const endpoint& where = s->at->where();
+    const std::string& own = where.hash_key();  // gRFC A76
+    keys.push_back(own.empty() ? where.address().to_string() : own);
+    weights.push_back(where.weight());
   }
   ring_.set(keys, weights, std::min(options_.min_ring_size, ring_hash_options::ring_size_limit),
             std::min(options_.max_ring_size, ring_hash_options::ring_size_limit));

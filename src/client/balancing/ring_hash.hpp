@@ -67,15 +67,14 @@ class ring_hash final : public balancer {
  private:
   // A user for each server: calls that wait for one do not wait for another.
   struct server final : subchannel_user, connectable {
-    server(ring_hash& r, endpoint e) : subchannel_user(true), owner(r), where(std::move(e)) {}
+    explicit server(ring_hash& r) noexcept : subchannel_user(true), owner(r) {}
     void on_state(subchannel&) override { owner.on_state(*this); }
     void connect() override;
     [[nodiscard]] connectivity state() const noexcept {
       return failed ? connectivity::transient_failure : at->state();
     }
     ring_hash& owner;
-    endpoint where;
-    subchannel* at = nullptr;
+    subchannel* at = nullptr;  // null until update() has made it
     bool failed = false;  // and has not been READY since
     connectivity counted = connectivity::shutdown;  // shutdown: it is not
     no_server idle{no_server::action::connect, this};

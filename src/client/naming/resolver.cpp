@@ -6,6 +6,18 @@
 
 namespace coracle::client {
 
+const endpoint::more& endpoint::none() noexcept {
+  static const auto& nothing = *new more;  // never destroyed: channels may live while the program exits
+  return nothing;
+}
+
+endpoint::more& endpoint::change() {
+  auto changed = more_ ? std::make_shared<more>(*more_) : std::make_shared<more>();
+  more& of = *changed;
+  more_ = std::move(changed);
+  return of;
+}
+
 task<> manual_resolver::run(const target&, resolution_sink& to) {
   watch<std::shared_ptr<const resolution>>::observer mine(now_);
   while (true) {

@@ -89,6 +89,7 @@ std::uint32_t share(std::uint64_t of_locality, std::uint64_t in_locality) {
 // The servers of a locality, each with its own weight.
 std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
   std::vector<client::endpoint> servers;
+  servers.reserve(l.endpoints.size());
   for (const endpoint& e : l.endpoints) {
     auto at = address_of(e.addresses.front());
     if (!e.usable() || !at) continue;
@@ -148,6 +149,7 @@ level_policy level_policy_of(const std::vector<locality_endpoints>& level, const
     }
     std::uint64_t sum = 0;
     for (const client::endpoint& s : servers) sum += s.weight();
+    if (all.empty()) all.reserve(servers.size());
     for (client::endpoint& s : servers) {
       s.set_weight(share(fraction(l.weight, localities), fraction(s.weight(), sum)));
       all.push_back(std::move(s));
