@@ -6,7 +6,7 @@ import sys
 import pytest
 
 sys.dont_write_bytecode = True
-pytest.register_assert_rewrite("abused_server", "accessibility", "certificates", "hardening", "load_command", "movie_pairs", "programs", "prometheus", "raw_http2", "walk")
+pytest.register_assert_rewrite("abused_server", "accessibility", "certificates", "hardening", "load_command", "movie_pairs", "programs", "prometheus", "raw_http2", "walk", "xds_world")
 
 import labels  # noqa: E402
 import peers  # noqa: E402

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 from control_plane import OwnPlane  # noqa: E402
 from programs import Server, own  # noqa: E402
-from xds_clients import Client, commands, servers_at  # noqa: E402
+from xds_world import Client, commands, servers_at  # noqa: E402
 from xds_resources import cluster, endpoints, listener, message, to  # noqa: E402
 
 HOSTS, ROUTES = 100, 10

@@ -1,20 +1,24 @@
 // xds_peer server
 // xds_peer client
+// xds_peer xds_server ADDRESS
 //
-// For xds_test.py. The server answers each call of any method with its port; with the metadata "fail", a
-// status code, it fails each call, with "attempts" beside it that many attempts of one, and with "at", a
-// port, only if that is its own; "late" is a time in milliseconds that it takes. The client reads a line
-// "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after the other, and answers with
-// "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls of the count 0 go on until
-// the next line. Another target is that of another channel, which takes the place of the one before. The
-// clients of other implementations in peers/ do the same.
+// For xds_test.py, xds_servers_test.py and xds_envoy_test.py. The server answers each call of any method
+// with its port; with the metadata "fail", a status code, it fails each call, with "attempts" beside it that
+// many attempts of one, and with "at", a port, only if that is its own; "late" is a time in milliseconds
+// that it takes, and with "silent" the reply is empty. The xds_server is one that a control plane
+// configures. The client reads a line "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after
+// the other, and answers with "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls
+// of the count 0 go on until the next line. Another target is that of another channel, which takes the place
+// of the one before. The clients of other implementations in peers/ do the same.
 #include "../../examples/command_line.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/runtime.hpp"
 #include "coracle/server.hpp"
 #include "coracle/server/generic_service.hpp"
+#include "coracle/xds/credentials.hpp"
 #include "coracle/xds/xds.hpp"
+#include "coracle/xds/xds_server.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -39,6 +43,12 @@ int number_in(const metadata& of, std::string_view name) {
   return text ? std::atoi(std::string(*text).c_str()) : 0;
 }
 
+// As gRPC counts them, or Envoy.
+int attempts_before(const metadata& of) {
+  const int with_this_one = number_in(of, "x-envoy-attempt-count");
+  return with_this_one > 0 ? with_this_one - 1 : number_in(of, "grpc-previous-rpc-attempts");
+}
+
 class named_by_port final : public generic_service {
  public:
   std::string name;
@@ -53,9 +63,9 @@ class named_by_port final : public generic_service {
     const int late = number_in(context.metadata(), "late");
     if (late > 0) co_await sleep_for(late * 1ms);
     if (code != 0 && (!at || *at == name) &&
-        (attempts == 0 || number_in(context.metadata(), "grpc-previous-rpc-attempts") < attempts))
+        (attempts == 0 || attempts_before(context.metadata()) < attempts))
       co_return status(static_cast<status_code>(code), "as the client wants");
-    const bytes_message reply(name);
+    const bytes_message reply(context.metadata().find("silent") ? std::string() : name);
     co_yield reply;
     co_return ok;
   }
@@ -98,6 +108,17 @@ int serve() {
   return here.run();
 }
 
+int serve_as_configured(const std::string& address) {
+  named_by_port service;
+  server here;
+  here.set_fallback(service);
+  xds_server mesh(here);
+  mesh.listen(address, xds_server_credentials(insecure())).throw_if_error();
+  service.name = std::to_string(here.port());
+  std::cout << "listening on " << address.substr(0, address.rfind(':') + 1) << service.name << std::endl;
+  return here.run();
+}
+
 int call() {
   runtime rt;
   channel_options options;
@@ -111,7 +132,7 @@ int call() {
     words >> count >> wanted;
     if (wanted != target) {
       stub.reset();
-      stub.emplace(channel(rt, wanted, insecure(), options));
+      stub.emplace(channel(rt, wanted, xds_credentials(insecure()), options));
       target = wanted;
     }
     std::cout << sync_wait(rt, calls(*stub, count, std::move(words))) << std::endl;
@@ -123,7 +144,8 @@ int call() {
 
 int main(int argc, char** argv) {
   return examples::run("xds_peer", [&] {
-    const examples::command_line line(argc, argv, "ROLE");
+    const examples::command_line line(argc, argv, "ROLE [ADDRESS]");
+    if (line.words().size() == 2) return serve_as_configured(line.words()[1]);
     return line.words()[0] == "server" ? serve() : call();
   });
 }

@@ -11,63 +11,8 @@ pytest.importorskip("grpc", reason="./dev peers installs it")
 
 from control_plane import OwnPlane, SnapshotPlane, wire  # noqa: E402
 from programs import Server, own  # noqa: E402
-from xds_clients import Client, commands, servers_at  # noqa: E402
 from xds_resources import aggregate, cluster, endpoint, endpoints, listener, locality, message, routes, to, with_policies  # noqa: E402
-
-LIMIT_S = 20
-PLANES = {"own": OwnPlane, "go-control-plane": SnapshotPlane}
-
-
-class World:
-    """A control plane, its clients, and servers."""
-
-    def __init__(self, plane, ports):
-        self.plane, self.ports = plane, ports
-        self.clients = []
-        self.name, self.target = "", ""  # of the listener
-
-    def serve(self, *of):
-        """Sets all resources: messages of any type."""
-        by_type = {kind: [] for kind in self.plane.resources}
-        for one in of:
-            by_type[type(one).__name__].append(one)
-        self.plane.set(**by_type)
-
-    def each(self, count=1, **call):
-        """The answers of each client, by name; they call at the same time."""
-        for one in self.clients:
-            one.begin(self.target, count=count, **call)
-        return {one.name: one.answers() for one in self.clients}
-
-    def expect(self, expected, **call):
-        """Waits until one call gets the expected answer, from each client."""
-        end = time.monotonic() + LIMIT_S
-        while True:
-            seen = self.each(**call)
-            if all(set(answers) == {expected} for answers in seen.values()):
-                return
-            assert time.monotonic() < end, f"{call}: expected {expected}, and not {seen}"
-
-    def shares(self, count, **call):
-        """What part of the calls got each answer, by client."""
-        return {name: {answer: times / count for answer, times in answers.items()}
-                for name, answers in self.each(count=count, **call).items()}
-
-    def expect_shares(self, expected, within, count=1000, **call):
-        """Waits until all answers have been seen, and compares shares."""
-        end = time.monotonic() + LIMIT_S
-        while any(set(answers) != set(expected) for answers in self.each(count=20 * len(expected), **call).values()):
-            assert time.monotonic() < end, f"not all of {expected}, but {self.each(count=100, **call)}"
-        seen = self.shares(count, **call)
-        for name, share in seen.items():
-            assert share == pytest.approx(expected, abs=within), f"{name}: {seen}"
-
-
-@contextlib.contextmanager
-def clients_of(world, bootstrap):
-    with contextlib.ExitStack() as running:
-        world.clients = [running.enter_context(Client(name, command, bootstrap, env)) for name, command, env in commands()]
-        yield world
+from xds_world import LIMIT_S, PLANES, World, calls_without_end, clients_of, servers_at  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -455,23 +400,6 @@ def test_an_aggregate_is_its_clusters_in_their_order(talkative):
     world.expect(two, count=5)
     world.serve(*base, endpoints("first", three), endpoints("second", two))
     world.expect(three, count=5)
-
-
-@contextlib.contextmanager
-def calls_without_end(world, *expected, apart=()):
-    """Each client calls until the block ends; no call may have another answer than these ports, but of clients apart."""
-    for each in world.clients:
-        each.begin(world.target, count=0)
-    seen = {}
-    try:
-        yield
-    finally:
-        for each in world.clients:
-            each.begin(world.target)
-            seen[each.name] = each.answers()
-            each.answers()
-    for name, answers in seen.items():
-        assert name in apart or answers and set(answers) <= set(expected), f"{name} lost calls: {seen}"
 
 
 def has_requested(world, kind, *names):

@@ -17,17 +17,56 @@ def packed(type_name, of):
     return any_pb2.Any(type_url=PACKAGE + type_name, value=of.SerializeToString())
 
 
-def listener(name, routes, **manager):
+MANAGER = "filters.network.http_connection_manager.v3.HttpConnectionManager"
+
+
+def manager(routes, **fields):
     """Routes are the name of a RouteConfiguration, or one."""
-    of = message("HttpConnectionManager", **manager)
+    of = message("HttpConnectionManager", **fields)
     if isinstance(routes, str):
         of.rds.CopyFrom(message("Rds", configSource=ADS, routeConfigName=routes))
     else:
         of.route_config.CopyFrom(routes)
     of.http_filters.add(name="router").typed_config.CopyFrom(packed("filters.http.router.v3.Router", wire().Router()))
+    return of
+
+
+def listener(name, routes, **fields):
+    """That of a client."""
     made = wire().Listener(name=name)
-    made.api_listener.api_listener.CopyFrom(packed("filters.network.http_connection_manager.v3.HttpConnectionManager", of))
+    made.api_listener.api_listener.CopyFrom(packed(MANAGER, manager(routes, **fields)))
     return made
+
+
+def chain(of, tls=None, **match):
+    """A filter chain of a server, with a manager or its routes; `tls` is a DownstreamTlsContext."""
+    of = of if isinstance(of, wire().HttpConnectionManager) else manager(of)
+    made = message("FilterChain", filterChainMatch=match)
+    made.filters.add(name="manager").typed_config.CopyFrom(packed(MANAGER, of))
+    if tls:
+        made.transport_socket.CopyFrom(secured(tls))
+    return made
+
+
+def secured(tls):
+    """The transport socket of a DownstreamTlsContext or an UpstreamTlsContext."""
+    made = wire().TransportSocket(name="envoy.transport_sockets.tls")
+    made.typed_config.CopyFrom(packed(f"transport_sockets.tls.v3.{type(tls).__name__}", tls))
+    return made
+
+
+def inbound(name, port, *chains, host="127.0.0.1", default=None):
+    """The Listener of a server; `default` is the chain of connections that no other one is for."""
+    made = message("Listener", name=name, address=address(port, host))
+    made.filter_chains.extend(chains)
+    if default:
+        made.default_filter_chain.CopyFrom(default)
+    return made
+
+
+def accepted(prefix="", **match):
+    """A route by which a server accepts calls."""
+    return {"match": {"prefix": prefix, **match}, "nonForwardingAction": {}}
 
 
 def routes(name, *of, domains=("*",)):

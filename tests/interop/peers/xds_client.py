@@ -6,6 +6,7 @@ import select
 import sys
 
 import grpc
+from grpc.experimental import insecure_channel_credentials
 
 
 def answer(call, metadata):
@@ -20,6 +21,7 @@ def has_input():
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
+credentials = grpc.xds_channel_credentials(insecure_channel_credentials())
 channel, target = None, ""
 # Unbuffered, so that select() knows whether there is a line.
 for line in iter(lambda: sys.stdin.buffer.raw.readline().decode(), ""):
@@ -27,7 +29,7 @@ for line in iter(lambda: sys.stdin.buffer.raw.readline().decode(), ""):
     if wanted != target:
         if channel:
             channel.close()
-        channel, target = grpc.insecure_channel(wanted), wanted
+        channel, target = grpc.secure_channel(wanted, credentials), wanted
     method = channel.unary_unary(path)
     pairs = [field.split("=", 1) for field in fields]
     metadata = [(name, value.encode() if name.endswith("-bin") else value) for name, value in pairs]

@@ -1,8 +1,10 @@
-// go-control-plane as a control plane, and grpc-go as its client, for tests/interop/xds_test.py.
+// go-control-plane as a control plane, and grpc-go as its client and server, for tests/interop/xds*_test.py.
 //
 //	xds plane PORT ADS  Snapshots from lines of JSON; what clients request, as lines of JSON. If ADS is "true",
-//	                    requests that do not name all resources of their type get no response.
+//	                    requests that do not name all resources of their type get no response. Nodes whose
+//	                    id begins with "envoy" get the Listeners whose name does, and others the rest.
 //	xds client          Does what tests/interop/xds_peer.cpp says.
+//	xds server ADDRESS  The same for its role xds_server.
 package main
 
 import (
@@ -19,12 +21,14 @@ import (
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listeners "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	xdscredentials "google.golang.org/grpc/credentials/xds"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -42,10 +46,17 @@ func check(err error) {
 
 // --- The control plane
 
-// All clients get the same snapshot.
-type everyone struct{}
+const envoy = "envoy"
 
-func (everyone) ID(*core.Node) string { return "everyone" }
+// All clients get one of two snapshots: Envoy requests all Listeners, and has to understand them.
+type byKind struct{}
+
+func (byKind) ID(node *core.Node) string {
+	if strings.HasPrefix(node.GetId(), envoy) {
+		return envoy
+	}
+	return "grpc"
+}
 
 type request struct {
 	Node    string   `json:"node"`
@@ -61,7 +72,7 @@ type update struct {
 	Resources map[string][][]byte `json:"resources"`
 }
 
-func snapshotOf(u update) *cache.Snapshot {
+func snapshotOf(u update, kind string) *cache.Snapshot {
 	byType := map[string][]types.Resource{}
 	for url, all := range u.Resources {
 		byType[url] = []types.Resource{}
@@ -71,6 +82,9 @@ func snapshotOf(u update) *cache.Snapshot {
 			// The definitions of Envoy know every field that the tests set.
 			if unknown := message.ProtoReflect().GetUnknown(); len(unknown) > 0 {
 				check(fmt.Errorf("%s has unknown fields: %x", url, unknown))
+			}
+			if l, ok := message.(*listeners.Listener); ok && strings.HasPrefix(l.Name, envoy) != (kind == envoy) {
+				continue
 			}
 			byType[url] = append(byType[url], message.(proto.Message))
 		}
@@ -84,7 +98,7 @@ func snapshotOf(u update) *cache.Snapshot {
 }
 
 func plane(port string, ads bool) {
-	snapshots := cache.NewSnapshotCache(ads, everyone{}, nil)
+	snapshots := cache.NewSnapshotCache(ads, byKind{}, nil)
 	var lock sync.Mutex
 	nodes := map[int64]string{}
 	callbacks := server.CallbackFuncs{
@@ -112,7 +126,9 @@ func plane(port string, ads bool) {
 	for lines.Scan() {
 		var u update
 		check(json.Unmarshal(lines.Bytes(), &u))
-		check(snapshots.SetSnapshot(context.Background(), "everyone", snapshotOf(u)))
+		for _, kind := range []string{envoy, "grpc"} {
+			check(snapshots.SetSnapshot(context.Background(), kind, snapshotOf(u, kind)))
+		}
 		fmt.Println("{}")
 	}
 }
@@ -150,7 +166,9 @@ func call(connection *grpc.ClientConn, path string, fields []string) string {
 }
 
 func open(target string) *grpc.ClientConn {
-	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	security, err := xdscredentials.NewClientCredentials(xdscredentials.ClientOptions{FallbackCreds: insecure.NewCredentials()})
+	check(err)
+	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(security))
 	check(err)
 	return connection
 }
@@ -207,7 +225,9 @@ func main() {
 		plane(os.Args[2], os.Args[3] == "true")
 	case len(os.Args) == 2 && os.Args[1] == "client":
 		client()
+	case len(os.Args) == 3 && os.Args[1] == "server":
+		serve(os.Args[2])
 	default:
-		check(fmt.Errorf("usage: xds plane PORT ADS, xds client"))
+		check(fmt.Errorf("usage: xds plane PORT ADS, xds client, xds server ADDRESS"))
 	}
 }
