@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """pictures.py [NAME...]: takes the pictures of docs/figures that are PNG anew, all or those named. Asks for a release build.
 
-load_report is a report of coracle load, and the others are the console and the pages for operators, as headless Chromium shows them.
+load_report is a report of coracle load, mesh the summary of ./dev demo mesh, and the others are the console and the pages for
+operators, as headless Chromium shows them.
 """
 
 import pathlib
@@ -14,12 +15,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import console_program  # noqa: E402
 from driven_page import driven_page, label, named  # noqa: E402
-from programs import MOVIE_PROTO, Server, own  # noqa: E402
+from programs import BIN, MOVIE_PROTO, Server, own  # noqa: E402
 
 FIGURES = ROOT / "docs/figures"
 LIMIT_S = 60
 
 REPORT_WIDTH, REPORT_HEIGHT = 1180, 1012
+MESH_HEIGHT = 760
 # Two methods, a rate that rises and stays: something to see in each chart.
 LOAD = ["AddMovie=3", "Health/Check=1", "-d", '{"title": "Part {{call}}"}', "-d", "{}",
         "--ramp", "0:4000:8s", "--stage", "4000:8s", "--bands", "500us,1ms"]
@@ -119,7 +121,16 @@ def pages(to):
         page.picture(str(to))
 
 
-PICTURES = {one.__name__: one for one in (load_report, console, console_stream, console_error, console_server, pages)}
+def mesh(to):
+    """The top of the summary of ./dev demo mesh."""
+    with tempfile.TemporaryDirectory() as folder, driven_page() as page:
+        file = pathlib.Path(folder) / "mesh.html"
+        subprocess.run([sys.executable, "-B", ROOT / "scripts/mesh", "--bin", BIN, "--page", file], check=True, stdout=subprocess.DEVNULL)
+        page.open(file.as_uri(), {"width": REPORT_WIDTH, "height": MESH_HEIGHT})
+        page.picture(str(to))
+
+
+PICTURES = {one.__name__: one for one in (load_report, console, console_stream, console_error, console_server, pages, mesh)}
 
 
 def main(names):

@@ -4,7 +4,7 @@ import base64
 import collections
 import concurrent.futures
 import functools
-import importlib
+import importlib.util
 import json
 import queue
 import subprocess
@@ -27,7 +27,9 @@ def wire():
     """The messages of src/xds/wire, as the attributes of one object."""
     with tempfile.TemporaryDirectory() as folder:
         protos = sorted((ROOT / "src/xds/wire").glob("*.proto"))
-        done = run(sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'src'}", f"--python_out={folder}", *protos)
+        # Debian's Python has no compiler of its own.
+        compiler = [sys.executable, "-m", "grpc_tools.protoc"] if importlib.util.find_spec("grpc_tools") else ["protoc"]
+        done = run(*compiler, f"-I{ROOT / 'src'}", f"--python_out={folder}", *protos)
         assert done.returncode == 0, f"protoc's exit code ({done.stderr[-300:]})"
         sys.path.insert(0, folder)
         try:
@@ -82,8 +84,9 @@ class OwnPlane(Plane):
 
     METHOD = "StreamAggregatedResources"
 
-    def __init__(self):
+    def __init__(self, host="127.0.0.1"):
         super().__init__()
+        self.host = host
         self.streams = set()
         self.nonces = 0
         self.wraps = False  # each resource in one of the type Resource
@@ -93,7 +96,7 @@ class OwnPlane(Plane):
 
     @property
     def address(self):
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     def start(self):
         import grpc  # where it is missing, its tests are skipped
@@ -101,7 +104,7 @@ class OwnPlane(Plane):
                                                         wire().DiscoveryResponse.SerializeToString)
         service = grpc.method_handlers_generic_handler("envoy.service.discovery.v3.AggregatedDiscoveryService", {self.METHOD: handler})
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(32), handlers=[service], options=[("grpc.so_reuseport", 0)])
-        self.port = self.server.add_insecure_port(f"127.0.0.1:{self.port}")
+        self.port = self.server.add_insecure_port(self.address)
         self.server.start()
 
     def stop(self):

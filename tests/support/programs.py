@@ -11,8 +11,6 @@ import subprocess
 import threading
 import time
 
-import pytest
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CORACLE_BUILD_DIR") or ROOT / "build/release")
 BIN = pathlib.Path(os.environ.get("CORACLE_BIN") or BUILD / "bin")
@@ -46,6 +44,7 @@ def peer(name):
     """The path of another project's program; the test is skipped where it is not installed."""
     path = PEERS / name
     if not path.exists():
+        import pytest  # scripts that use this file do without
         pytest.skip(f"{name} is not installed; ./dev peers installs it")
     return path
 
