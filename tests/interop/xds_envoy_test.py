@@ -14,7 +14,7 @@ import peers  # noqa: E402
 import walk  # noqa: E402
 from control_plane import SnapshotPlane  # noqa: E402
 from programs import Background, Server, own  # noqa: E402
-from xds_resources import PACKAGE, accepted, chain, cluster, endpoint, endpoints, inbound, listener, locality, manager, routes, to  # noqa: E402
+from xds_resources import accepted, chain, cluster, endpoint, endpoints, inbound, listener, locality, manager, routes, to  # noqa: E402
 from xds_world import LIMIT_S, Client, World, calls_without_end, clients_of, servers_at  # noqa: E402
 
 HTTP2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import sys
 
 import pytest
@@ -55,6 +54,14 @@ class Mesh:
             *(endpoints(name, one) for name, one in ports.items()),
             *(endpoints(f"{name} at {last}", locality(endpoint(one, host=f"127.0.0.{last}"))) for name, one in ports.items() for last in (2, 3)),
             *more)
+
+    def drain(self, name, **more):
+        """Other filter chains, with routes of this name, in use by all servers."""
+        plane = self.world.plane
+        plane.forget()
+        self.set(chain(routes(name, accepted())), **more)
+        version = plane.versions["Listener"]
+        plane.wait_for(*(lambda r, node=f"server {one}": (r.node, r.type, r.version) == (node, "Listener", version) for one in self.servers))
 
     def expect(self, answer=None, **call):
         """What each client gets from each server: its port, or a status code."""
@@ -187,8 +194,17 @@ def test_no_call_is_lost_while_filter_chains_change(mesh):
     world.expect_shares({port: 1 / len(ports) for port in ports}, within=0.1, count=40)
     with calls_without_end(world, *ports, late=5):
         for i in range(10):
-            world.plane.forget()
-            mesh.set(chain(routes(f"open {i}", accepted())), more=shared)
-            version = world.plane.versions["Listener"]
-            world.plane.wait_for(*(lambda r, name=name: (r.node, r.type, r.version) == (f"server {name}", "Listener", version) for name in mesh.servers))
+            mesh.drain(f"open {i}", more=shared)
     world.expect_shares({port: 1 / len(ports) for port in ports}, within=0.1, count=40)
+
+
+def test_no_call_is_lost_when_the_only_server_drains_connections_one_after_the_other(mesh):
+    world = mesh.world
+    for name, server in mesh.servers.items():
+        mesh.set(chain(OPEN))
+        world.target = f"xds:///{name}"
+        world.expect(server.port)
+        for i in range(5):
+            mesh.drain(f"again {i}")
+            seen = world.each(count=5)
+            assert all(answers == {server.port: 5} for answers in seen.values()), f"{name}: {seen}"

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("grpc", reason="./dev peers installs it")
 
-from control_plane import OwnPlane, SnapshotPlane, wire  # noqa: E402
+from control_plane import OwnPlane, SnapshotPlane  # noqa: E402
 from programs import Server, own  # noqa: E402
 from xds_resources import aggregate, cluster, endpoint, endpoints, listener, locality, message, routes, to, with_policies  # noqa: E402
 from xds_world import LIMIT_S, PLANES, World, calls_without_end, clients_of, servers_at  # noqa: E402

@@ -389,6 +389,11 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
         [&] { record_event(std::string("disconnected: ").append(c.end_reason()), severity::info); });
     // A server of HTTP/1.1 may close after each response, and a cancelled call closes its connection.
     if (params_.http1 && (c.stats().streams_succeeded > 0 || c.abandoned())) return schedule_state_report();
+    // A healthy server may drain its connections at any rate, such as with each change of its configuration.
+    if (c.peer_says().goaway == http2::error_code::no_error && c.messages().calls_ok > 0) {
+      if (!attempting_ && !pausing_) backoff_.reset();
+      return schedule_state_report();
+    }
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
   if (timer::holder) loop_.disarm(*this);

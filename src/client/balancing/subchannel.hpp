@@ -147,7 +147,7 @@ struct connect_params {
 // CONNECTING with an attempt in flight, else TRANSIENT_FAILURE during the pause after a failed attempt, else
 // IDLE. It makes one attempt at a time, with pauses between them (backoff.hpp). A lost connection does not
 // count as a failed attempt, unless it was lost shortly after it was established, and so was the one before
-// it. The subchannel never begins to connect by itself.
+// it, and the server has not just drained it after a call. The subchannel never begins to connect by itself.
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private load_watch_owner,

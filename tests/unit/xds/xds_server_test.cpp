@@ -338,6 +338,21 @@ TEST_F(XdsServer, AChangeOfTheChainsDrainsConnectionsAndLosesNoCall) {
   EXPECT_THAT(modes_, ElementsAre(status()));
 }
 
+TEST_F(XdsServer, ChangesInQuickSuccessionLoseNoCall) {
+  serve();
+  wire::Listener l = listener_of_server();
+  offer(l);
+  wait(1s);
+  const generic_stub by = stub();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(answer(by), "plaintext") << i;
+    l.mutable_filter_chains(0)->set_name(std::to_string(i));
+    offer(l);
+    wait(50ms);
+  }
+  EXPECT_THAT(service_.connections, SizeIs(10));
+}
+
 TEST_F(XdsServer, AListenerWhoseRoutesAreNotKnownYetLeavesWhatIsInUse) {
   serve();
   offer(listener_of_server());
