@@ -14,7 +14,7 @@ import peers  # noqa: E402
 import walk  # noqa: E402
 from control_plane import SnapshotPlane  # noqa: E402
 from programs import Background, Server, own  # noqa: E402
-from xds_resources import accepted, chain, cluster, endpoint, endpoints, inbound, listener, locality, manager, routes, to  # noqa: E402
+from xds_resources import accepted, chain, cluster, endpoint, endpoints, inbound, listener, locality, manager, message, routes, to  # noqa: E402
 from xds_world import LIMIT_S, Client, World, calls_without_end, clients_of, servers_at  # noqa: E402
 
 HTTP2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
@@ -32,10 +32,10 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def extended(message, **of):
+def extended(made, **of):
     """With such fields."""
-    message.MergeFromString(b"".join(of.values()))
-    return message
+    made.MergeFromString(b"".join(of.values()))
+    return made
 
 
 def shared_cluster(name, **fields):
@@ -57,8 +57,8 @@ def shared_routes(*of):
     return made
 
 
-def listener_of_envoy(port):
-    of_http2 = extended(manager("routes"), codec_type=field(1, 2), stat_prefix=field(2, "mesh"))
+def listener_of_envoy(port, filters):
+    of_http2 = extended(manager("routes", filters), codec_type=field(1, 2), stat_prefix=field(2, "mesh"))
     return inbound("envoy", port, chain(of_http2))
 
 
@@ -94,8 +94,8 @@ class Mesh(World):
         self.port = port
         self.name, self.target = "mesh", "xds:///mesh"
 
-    def set(self, *of):
-        self.serve(listener(self.name, "routes"), listener_of_envoy(self.port), *of)
+    def set(self, *of, filters=()):
+        self.serve(listener(self.name, "routes", filters), listener_of_envoy(self.port, filters), *of)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,19 @@ def test_routes_retry_the_calls(world):
     for path, fail, attempts, expected in (("/retried/A", 14, 2, world.ports[0]), ("/retried/A", 14, 3, "UNAVAILABLE"),
                                            ("/retried/A", 13, 1, "INTERNAL"), ("/once/A", 14, 1, "UNAVAILABLE")):
         world.expect(expected, path=path, fail=fail, attempts=attempts)
+
+
+def test_a_fault_is_injected_into_the_same_calls(world):
+    """A share of them, or those that ask for it."""
+    one = world.ports[0]
+    base = [shared_routes(to("faulty")), shared_cluster("faulty"), endpoints("faulty", one)]
+    some = message("HttpFault", abort={"grpcStatus": 9, "percentage": {"numerator": 30}})
+    world.set(*base, filters=[("fault.v3.HTTPFault", some)])
+    world.expect_shares({one: 0.7, "FAILED_PRECONDITION": 0.3}, within=0.08)
+    wanted = message("HttpFault", abort={"headerAbort": {}, "percentage": {"numerator": 100}})
+    world.set(*base, filters=[("fault.v3.HTTPFault", wanted)])
+    world.expect("NOT_FOUND", count=5, x_envoy_fault_abort_grpc_request=5)
+    world.expect(one, count=5)
 
 
 def test_a_server_that_fails_is_ejected_and_returns(world):

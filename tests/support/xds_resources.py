@@ -20,21 +20,23 @@ def packed(type_name, of):
 MANAGER = "filters.network.http_connection_manager.v3.HttpConnectionManager"
 
 
-def manager(routes, **fields):
-    """Routes are the name of a RouteConfiguration, or one."""
+def manager(routes, filters=(), **fields):
+    """Routes are the name of a RouteConfiguration, or one. Filters, before the router, are pairs of a type below filters.http, and its message."""
     of = message("HttpConnectionManager", **fields)
     if isinstance(routes, str):
         of.rds.CopyFrom(message("Rds", configSource=ADS, routeConfigName=routes))
     else:
         of.route_config.CopyFrom(routes)
+    for type_name, one in filters:
+        of.http_filters.add(name=type_name).typed_config.CopyFrom(packed(f"filters.http.{type_name}", one))
     of.http_filters.add(name="router").typed_config.CopyFrom(packed("filters.http.router.v3.Router", wire().Router()))
     return of
 
 
-def listener(name, routes, **fields):
+def listener(name, routes, filters=(), **fields):
     """That of a client."""
     made = wire().Listener(name=name)
-    made.api_listener.api_listener.CopyFrom(packed(MANAGER, manager(routes, **fields)))
+    made.api_listener.api_listener.CopyFrom(packed(MANAGER, manager(routes, filters, **fields)))
     return made
 
 
