@@ -59,10 +59,21 @@ shard::~shard() {
   return true;
 }
 
+namespace {
+
+// Whether no other server takes the call.
+CORACLE_COLD bool waits_for(const call_attempt& a, const subchannel& s) noexcept {
+  const auto& route = a.terms().route;
+  return route && route->waits_for_it && route->server == &s;
+}
+
+}  // namespace
+
 [[gnu::always_inline]] inline void shard::place_at(call_attempt& a, pick p) noexcept {
   if (!p.to) [[unlikely]]
     return place_without_server(a, *p.otherwise);
-  if (base::intrusive_list<call_attempt>& earlier = p.to->user()->waiting;
+  if (base::intrusive_list<call_attempt>& earlier =
+          p.to->own_queue() && waits_for(a, *p.to) ? *p.to->own_queue() : p.to->user()->waiting;
       !earlier.empty() || !open(a, *p.to))
     wait(a, earlier);
   if (p.otherwise) [[unlikely]]
@@ -153,12 +164,28 @@ void shard::serve_waiting() noexcept {
 
 // Any of the calls may change what the shard has, so that each one looks anew.
 void shard::serve_waiting_for(const subchannel& s) noexcept {
+  if (s.own_queue()) [[unlikely]]
+    serve_own_queue(s);
   while (chooser_ && s.user()) {
     call_attempt* const a = s.user()->waiting.front();
     if (!a) return;
     const pick p = chooser_->choose(pick_info(*a));
     if (p.to && p.to->user() == s.user()) {
       if (!open(*a, *p.to)) return;  // a stream that ends calls this again
+      continue;
+    }
+    place_at(*a, p);
+  }
+}
+
+// The same for the calls that wait for this server alone.
+CORACLE_COLD void shard::serve_own_queue(const subchannel& s) noexcept {
+  while (chooser_ && s.own_queue()) {
+    call_attempt* const a = s.own_queue()->front();
+    if (!a) return;
+    const pick p = chooser_->choose(pick_info(*a));
+    if (p.to == &s && waits_for(*a, s)) {
+      if (!open(*a, *p.to)) return;
       continue;
     }
     place_at(*a, p);
@@ -265,8 +292,9 @@ void shard::start_over() noexcept {
 void shard::check_idle() noexcept {
   const bool calls = std::any_of(subchannels_.begin(), subchannels_.end(),
                                  [](const auto& s) { return s->open_calls() > 0; });
-  const bool queued = std::any_of(subchannels_.begin(), subchannels_.end(),
-                                  [](const auto& s) { return s->user() && !s->user()->waiting.empty(); });
+  const bool queued = std::any_of(subchannels_.begin(), subchannels_.end(), [](const auto& s) {
+    return (s->user() && !s->user()->waiting.empty()) || (s->own_queue() && !s->own_queue()->empty());
+  });
   if (!std::exchange(used_, false) && !calls && !queued && waiting_.empty() && unconfigured_.empty())
     return enter_idle();
   loop_.arm(*this, deadline_after(loop_.now(), channel_->options.idle_timeout));

@@ -96,6 +96,7 @@ class shard final : public runtime_internal::loop_service,
   void serve_waiting() noexcept;
   // Picks again for those that wait for the user of this server, until one of them must still wait.
   void serve_waiting_for(const subchannel& s) noexcept;
+  void serve_own_queue(const subchannel& s) noexcept;
   void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;
   void configure_waiting() noexcept;
   void check_idle() noexcept;

@@ -43,6 +43,13 @@ inline constexpr std::size_t regexes_max = 2048;
 // What replaces a match for a call's hash. A match may be empty, so each byte of a header may become this
 // many.
 inline constexpr std::size_t substitution_bytes_max = 256;
+// Of a Listener, and overrides of filters in one place. A call passes all of them.
+inline constexpr std::size_t filters_max = 64;
+// Of one filter, serialized.
+inline constexpr std::size_t filter_config_bytes_max = 64 * 1024;
+// Of the cookies of sessions, which are sent with each first response.
+inline constexpr std::size_t cookie_name_bytes_max = 256;
+inline constexpr std::size_t cookie_path_bytes_max = 4 * 1024;
 // Of the filter chains of a server's Listener: ranges of addresses times ranges of sources times ports. Each
 // connection that is accepted looks at all of them.
 inline constexpr std::size_t filter_chain_criteria_max = 10'000;

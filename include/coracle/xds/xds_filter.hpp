@@ -70,8 +70,8 @@ class xds_filter_type {
   /// Returns that of the message that overrides it for a virtual host, a route or a weighted cluster.
   /// Default: type().
   [[nodiscard]] virtual std::string_view override_type() const noexcept { return type(); }
-  /// Reads a configuration. A failure becomes part of the reason for which the Listener is rejected. Null:
-  /// the filter does nothing.
+  /// Reads a configuration. A failure, or an exception, becomes part of the reason for which the Listener is
+  /// rejected, or the RouteConfiguration with an override. Null: the filter does nothing.
   [[nodiscard]] virtual result<std::shared_ptr<const xds_filter>> read(
       const xds_filter_config& from) const = 0;
   /// Reads an override: what it returns stands in place of the filter. Default: read().

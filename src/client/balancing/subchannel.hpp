@@ -167,6 +167,12 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
   // Null when it has been dropped.
   [[nodiscard]] subchannel_user* user() const noexcept { return user_; }
+  // For a balancer that keeps the subchannel when its user has dropped it.
+  void set_user(subchannel_user& another) noexcept { user_ = &another; }
+  // Of calls that wait for this server and no other. The shard serves it; the balancer that has set it hands
+  // over what is left before it ends or drops the subchannel. Null: there is none.
+  void set_own_queue(base::intrusive_list<call_attempt>* queue) noexcept { own_queue_ = queue; }
+  [[nodiscard]] base::intrusive_list<call_attempt>* own_queue() const noexcept { return own_queue_; }
   [[nodiscard]] connectivity state() const noexcept;
   // How often it has become READY.
   [[nodiscard]] std::uint32_t times_ready() const noexcept { return times_ready_; }
@@ -212,6 +218,7 @@ class subchannel final : private transport::connection_owner,
   // follows. It has no user any more.
   void drain() noexcept {
     user_ = nullptr;
+    own_queue_ = nullptr;
     end_connections(false, "no longer in use");
   }
   // Closes the connections at once, with their exchanges. May follow drain().
@@ -280,6 +287,7 @@ class subchannel final : private transport::connection_owner,
   server_security security_;
   subchannel_owner& owner_;
   subchannel_user* user_;
+  base::intrusive_list<call_attempt>* own_queue_ = nullptr;
   std::size_t index_ = 0;
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed

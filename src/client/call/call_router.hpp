@@ -23,11 +23,14 @@ namespace coracle::client {
 
 struct method_config;
 struct prepared;
+class subchannel;
 
 // A child of a cluster_manager by its name. Calls that are routed to it keep it.
 struct routed_cluster {
   std::string name;
 };
+
+struct call_route;
 
 // What the filters of its route do to one call of a client (gRFC A39), on the loop of the call.
 class call_filters {
@@ -39,8 +42,9 @@ class call_filters {
   [[nodiscard]] virtual bool waits() const noexcept = 0;
   // Once. The object outlives it.
   [[nodiscard]] virtual task<prepared> prepare() = 0;
-  // A server has sent the first fields of its response, to which more may be added. Throws std::bad_alloc.
-  virtual void headers_received(metadata& received, const net::address& server) = 0;
+  // The server of the call has sent the first fields of its response, to which more may be added. Throws
+  // std::bad_alloc.
+  virtual void headers_received(metadata& received, const call_route& of) = 0;
 
  protected:
   call_filters() noexcept = default;
@@ -51,8 +55,13 @@ struct call_route : coro::pooled {
   std::shared_ptr<const routed_cluster> cluster;
   // For ring_hash, which draws one for a call that has none.
   mutable std::optional<std::uint64_t> hash{};
-  // Of one server, for override_host: the call goes there if it can. Its filters have them; null: none.
+  // The addresses of the server that the call goes to if it can (gRFC A55). They belong to the call's
+  // filters. Null: any server.
   const std::vector<net::address>* preferred = nullptr;
+  // Of the last pick, for calls of sessions: the server, which lives as long as the call is on it, and
+  // whether no other one takes the call, which then waits in the own_queue() of the server.
+  mutable const subchannel* server = nullptr;
+  mutable bool waits_for_it = false;
 };
 
 // What else a route has for a call.
@@ -62,7 +71,7 @@ struct routed_call {
   status failure{};
 };
 
-// Immutable: each loop reads it without a lock.
+// Every loop uses it without a lock.
 class call_router {
  public:
   call_router(const call_router&) = delete;

@@ -451,8 +451,8 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
   metadata& received = end_stream ? trailing_ : initial_;
   received = metadata(std::move(headers.metadata));
   if (kind == transport::block_kind::headers) {
-    if (extras_ && extras_->filters && peer_) [[unlikely]]
-      extras_->filters->headers_received(received, peer_->address);
+    if (extras_ && extras_->filters) [[unlikely]]
+      extras_->filters->headers_received(received, *terms_.route);
     http_status_ = headers.http_status;
     request_body_.reset();
     if (watched_attempt_ && !end_stream) watched_attempt_->headers_received();
@@ -812,7 +812,11 @@ CORACLE_COLD bool client_call::add_credentials(const metadata& more) {
 CORACLE_COLD void client_call::on_prepared(prepared got) noexcept {
   list_hook::unlink();
   const std::unique_ptr<preparation> done = std::exchange(extras_->preparing, nullptr);
-  if (got.outcome) return end(got.outcome->ok() ? missing_reply() : *std::move(got.outcome), false);
+  if (got.outcome && got.outcome->ok()) {
+    outgoing_failed(status::cancelled("the call was ended before its request was sent"));
+    return end(missing_reply(), false);
+  }
+  if (got.outcome) return end(*std::move(got.outcome), false);
   or_end([&] {
     const method_config* const config = done->then.config ? &*done->then.config : nullptr;
     if (done->then.has_credentials) {

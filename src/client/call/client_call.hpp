@@ -223,8 +223,6 @@ class client_call final : public rpc::call,
   time_point began_{};
   std::unique_ptr<call_watch> watched_;  // null: no observer
   std::unique_ptr<attempt_watch> watched_attempt_;
-  std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
-  std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   // What few calls have: a call that has none of it makes and destroys one member in place of all.
   struct extras {
     std::shared_ptr<call_filters> filters{};  // of the route
@@ -236,7 +234,9 @@ class client_call final : public rpc::call,
     if (!extras_) extras_ = std::make_unique<extras>();
     return *extras_;
   }
-  std::unique_ptr<extras> extras_;
+  std::unique_ptr<extras> extras_;  // outlives attempts_, whose picks look at what filters prefer
+  std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
+  std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   // What hold() needs. The owner counts as one.
   struct abandonment : coro::runnable {
     client_call* of = nullptr;

@@ -62,14 +62,14 @@ void preparation::notify(state& s, prepared got) noexcept {
 
 task<> preparation::await_work(std::shared_ptr<state> s) {
   prepared got;
-  got.outcome = status::internal("what the call waits for threw an exception");
+  got.outcome = status::internal("a filter of the call threw an exception: it must return a status");
   try {
     task<prepared> working = s->what();
     got = co_await std::move(working);
   } catch (const std::bad_alloc&) {
     got.outcome = rpc::out_of_memory();
   } catch (const coro::cancelled&) {
-    got.outcome = status::cancelled("what the call waits for was cancelled");
+    got.outcome = status::cancelled("a filter of the call was cancelled");
   } catch (...) {
     // the status is set above
   }

@@ -16,7 +16,7 @@
 
 namespace coracle::client {
 
-// What a preparation comes to.
+// The result of a preparation.
 struct prepared {
   metadata added{};  // to the call's
   std::optional<status> outcome{};  // with which the call ends, also OK; nothing: it goes on

@@ -7,12 +7,13 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace coracle::xds {
 
-// What an EDS resource and its Cluster say of servers and sessions.
+// What an EDS resource and its Cluster say of servers and sessions, by each address.
 struct session_servers {
   std::map<net::address, client::endpoint> draining;  // they get calls of their sessions alone
   std::set<net::address> without;  // they get calls, but not because of a session
@@ -38,8 +39,9 @@ class override_host_config final : public client::policy_config {
   balancing child_;
 };
 
-// A call has call_route::preferred; it waits for a server of these that connects, or is IDLE and then begins
-// to. Calls without one, and those whose server fails, go where the child sends them. A draining server is
+// A call with call_route::preferred waits for that server, also while it connects or has no stream left, and
+// has it connect if it is IDLE. Calls without one, and those whose server has failed, go where the child
+// sends them. A server that drains keeps its connections when the child drops it; without any, it is
 // connected to when a call of its session comes.
 class override_host final : public client::balancer,
                             private client::forwarding_host,
@@ -54,28 +56,39 @@ class override_host final : public client::balancer,
   client::pick choose(const client::pick_info& call) override;
 
  private:
-  struct waking final : client::connectable {
-    void connect() override { at->connect(); }
+  struct server {
     client::subchannel* at = nullptr;
+    std::vector<net::address> addresses;  // as in by_address_
+    base::intrusive_list<client::call_attempt> waiting;
+    bool kept = false;  // it drains, and is no longer the child's
+  };
+  // Has a server connect that a call is for. A draining one without a subchannel gets it here, where memory
+  // may run out.
+  struct waking final : client::connectable {
+    explicit waking(override_host& o) noexcept : of(o) {}
+    void connect() override;
+    override_host& of;
+    client::subchannel* at = nullptr;
+    const client::endpoint* draining = nullptr;
   };
 
   // balancer_host
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
   void drop_subchannel(client::subchannel& s) noexcept override;
   void publish(connectivity c, const status& reason) noexcept override;
-  // subchannel_user, of the draining servers
+  // subchannel_user, of servers that are kept
   void on_state(client::subchannel& s) override;
 
-  [[nodiscard]] client::subchannel* find(const net::address& at);
   [[nodiscard]] const session_servers& servers() const noexcept;
-  // Those that are not in `but`.
-  void drop_draining(const std::map<net::address, client::endpoint>& but) noexcept;
+  client::subchannel& add(const client::endpoint& to, client::subchannel_user& user, bool kept);
+  void forget(server& s) noexcept;
+  void list_addresses(server& s);
 
   std::shared_ptr<const client::policy_config> config_;  // an override_host_config
-  std::map<net::address, client::subchannel*> of_child_;
-  std::map<net::address, client::subchannel*> draining_;
-  waking waking_;
-  client::no_server otherwise_;
+  std::unordered_map<const client::subchannel*, std::unique_ptr<server>> servers_;
+  std::map<net::address, server*> by_address_;
+  waking waking_{*this};
+  client::no_server otherwise_{client::no_server::action::connect, &waking_};
   connectivity state_ = connectivity::connecting;  // of the child
   status reason_;
   client::policy_slot child_;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,15 +23,23 @@ std::atomic<std::uint32_t> delays_in_progress{0};
 
 class delay_in_progress {
  public:
-  delay_in_progress() noexcept { delays_in_progress.fetch_add(1, std::memory_order_relaxed); }
+  // Null: there are as many as there may be.
+  static std::shared_ptr<const void> begin(std::optional<std::uint32_t> max) {
+    auto made = std::make_shared<const delay_in_progress>();
+    return made->before_ < max.value_or(std::numeric_limits<std::uint32_t>::max()) ? made : nullptr;
+  }
+  delay_in_progress() noexcept : before_(delays_in_progress.fetch_add(1, std::memory_order_relaxed)) {}
   ~delay_in_progress() { delays_in_progress.fetch_sub(1, std::memory_order_relaxed); }
   delay_in_progress(const delay_in_progress&) = delete;
   delay_in_progress& operator=(const delay_in_progress&) = delete;
+
+ private:
+  const std::uint32_t before_;
 };
 
-// A decimal number that a caller has sent, or nothing.
-std::optional<std::uint32_t> number_in(const header_source& headers, std::string_view name) {
-  const auto text = headers.joined(name);
+// A decimal number that a caller has sent, the first if there are several, or nothing.
+std::optional<std::uint32_t> number_in(const metadata& sent, std::string_view name) {
+  const auto text = sent.find(name);
   if (!text) return std::nullopt;
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
@@ -46,7 +55,7 @@ struct share_of_calls {
   [[nodiscard]] bool draw(const filtered_route& of, std::string_view percentage_header) const {
     std::uint32_t n = numerator;
     if (!percentage_header.empty())
-      if (const auto asked = number_in(of.request.headers, percentage_header)) n = std::min(n, *asked);
+      if (const auto asked = number_in(of.sent, percentage_header)) n = std::min(n, *asked);
     const std::uint64_t millionths = n * unit;
     return millionths >= million || (millionths > 0 && of.random(million) < millionths);
   }
@@ -83,7 +92,7 @@ class fault final : public filter {
   void begin_call(filtered_call& call) const override {
     if (active_max_ && delays_in_progress.load(std::memory_order_relaxed) >= *active_max_) return;
     if (const duration by = delay_of(call.route()); by > duration::zero())
-      call.delay(by, std::make_shared<const delay_in_progress>());
+      call.delay(by, [max = active_max_] { return delay_in_progress::begin(max); });
     if (auto outcome = abort_of(call.route())) call.end(*std::move(outcome));
   }
 
@@ -117,28 +126,29 @@ class fault final : public filter {
 
   static constexpr std::uint32_t code_max = 16;
 
+  // 200 is UNKNOWN: an answer without a status.
   static status_code code_of_http(std::uint32_t http) {
-    return http == 200 ? status_code::ok : protocol::grpc::from_http_status(static_cast<int>(http));
+    return protocol::grpc::from_http_status(static_cast<int>(http));
   }
 
   [[nodiscard]] duration delay_of(const filtered_route& of) const {
     if (!delay_) return {};
     if (delay_->fixed) return delay_->of.draw(of, {}) ? *delay_->fixed : duration::zero();
-    const auto milliseconds = number_in(of.request.headers, "x-envoy-fault-delay-request");
+    const auto milliseconds = number_in(of.sent, "x-envoy-fault-delay-request");
     if (!milliseconds || !delay_->of.draw(of, "x-envoy-fault-delay-request-percentage")) return {};
     return std::chrono::milliseconds(*milliseconds);
   }
 
-  // The caller may name a code of gRPC or, if there is none, of HTTP.
+  // The caller may name a code of HTTP or, if there is none, of gRPC.
   [[nodiscard]] std::optional<status> abort_of(const filtered_route& of) const {
     if (!abort_) return std::nullopt;
     if (abort_->fixed) return abort_->of.draw(of, {}) ? abort_->fixed : std::nullopt;
     std::optional<status_code> code;
-    const auto http = number_in(of.request.headers, "x-envoy-fault-abort-request");
-    if (const auto own = number_in(of.request.headers, "x-envoy-fault-abort-grpc-request");
-        own && *own <= code_max)
-      code = static_cast<status_code>(*own);
-    else if (http && *http >= 200 && *http < 600) code = code_of_http(*http);
+    const auto own = number_in(of.sent, "x-envoy-fault-abort-grpc-request");
+    if (const auto http = number_in(of.sent, "x-envoy-fault-abort-request");
+        http && *http >= 200 && *http < 600)
+      code = code_of_http(*http);
+    else if (own && *own <= code_max) code = static_cast<status_code>(*own);
     if (!code || !abort_->of.draw(of, "x-envoy-fault-abort-request-percentage")) return std::nullopt;
     return aborted(*code);
   }

@@ -3,6 +3,8 @@
 #include "xds/filters/filtered_call.hpp"
 #include "xds/filters/known_filters.hpp"
 
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -41,16 +43,27 @@ class type_of_program final : public filter_type {
   }
   [[nodiscard]] std::shared_ptr<const filter> read(const filter_source& from, matcher_reader&,
                                                    const field_path& at) const override {
-    return applied(of_->read({from.type, from.content, from.is_json}), at);
+    return applied(from, at, [this](const xds_filter_config& c) { return of_->read(c); });
   }
   [[nodiscard]] std::shared_ptr<const filter> read_override(const filter_source& from, matcher_reader&,
                                                             const field_path& at) const override {
-    return applied(of_->read_override({from.type, from.content, from.is_json}), at);
+    return applied(from, at, [this](const xds_filter_config& c) { return of_->read_override(c); });
   }
 
  private:
-  [[nodiscard]] static std::shared_ptr<const filter> applied(result<std::shared_ptr<const xds_filter>> made,
-                                                             const field_path& at) {
+  template <class Read>
+  [[nodiscard]] static std::shared_ptr<const filter> applied(const filter_source& from, const field_path& at,
+                                                             Read read) {
+    result<std::shared_ptr<const xds_filter>> made = std::shared_ptr<const xds_filter>();
+    try {
+      made = read(xds_filter_config{from.type, from.content, from.is_json});
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      made = status::invalid_argument(std::string("its reader threw an exception: ") + e.what());
+    } catch (...) {
+      made = status::invalid_argument("its reader threw an exception");
+    }
     if (!made) at.refuse("is not valid: " + base::printable(made.status().message()));
     if (!*made) return nullptr;
     return std::make_shared<const applied_by_program>(*std::move(made));

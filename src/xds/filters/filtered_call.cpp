@@ -1,5 +1,6 @@
 #include "xds/filters/filtered_call.hpp"
 
+#include "client/balancing/subchannel.hpp"
 #include "coracle/coro/sleep.hpp"
 
 #include <utility>
@@ -16,9 +17,12 @@ class call_of_client final : public xds_client_call {
 
 }  // namespace
 
-void filtered_call::delay(duration by, std::shared_ptr<const void> kept) {
-  steps_.push_back({by, std::move(kept), {}, {}});
+void filtered_call::begun() {
+  if (!responses_.empty()) cluster_ = of_->cluster->name;
+  of_ = nullptr;
 }
+
+void filtered_call::delay(duration by, entering enter) { steps_.push_back({by, std::move(enter), {}, {}}); }
 
 void filtered_call::end(status outcome) { steps_.push_back({{}, {}, std::move(outcome), {}}); }
 
@@ -34,8 +38,10 @@ task<client::prepared> filtered_call::prepare() {
   client::prepared to;
   call_of_client seen(path_, sent_, to.added);
   for (step& each : steps_) {
-    if (each.delay > duration::zero()) co_await sleep_for(each.delay);
-    each.kept.reset();
+    if (each.enter) {
+      const std::shared_ptr<const void> entered = each.enter();
+      if (entered) co_await sleep_for(each.delay);
+    }
     if (each.asks) {
       task<status> asking = each.asks->before_call(seen);
       status answer = co_await std::move(asking);
@@ -48,8 +54,13 @@ task<client::prepared> filtered_call::prepare() {
   co_return to;
 }
 
-void filtered_call::headers_received(metadata& received, const net::address& server) {
-  for (const auto& each : responses_) each->headers_received(received, server);
+// The server's address is the one that its route leads to: with a proxy, the connection's peer is another.
+void filtered_call::headers_received(metadata& received, const client::call_route& of) {
+  if (responses_.empty() || !of.server) return;
+  const client::endpoint& where = of.server->where();
+  std::vector<net::address> addresses = {where.address()};
+  addresses.insert(addresses.end(), where.other_addresses().begin(), where.other_addresses().end());
+  for (const auto& each : responses_) each->headers_received(received, addresses, cluster_);
 }
 
 }  // namespace coracle::xds

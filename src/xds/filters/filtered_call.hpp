@@ -8,6 +8,7 @@
 #include "xds/routing/header_matcher.hpp"
 #include "xds/routing/route_lookup.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,32 +27,39 @@ struct filtered_route {
   const weighted_cluster* cluster;  // one of the action; a filter may choose another one
 };
 
-// What a filter has to say of a response.
+// Adds to the first fields of a response.
 class response_filter {
  public:
   response_filter() noexcept = default;
   response_filter(const response_filter&) = delete;
   response_filter& operator=(const response_filter&) = delete;
   virtual ~response_filter() = default;
-  virtual void headers_received(metadata& received, const net::address& server) const = 0;
+  // addresses: of the server, the one that is preferred first.
+  virtual void headers_received(metadata& received, const std::vector<net::address>& addresses,
+                                std::string_view cluster) const = 0;
 };
 
 class filtered_call final : public client::call_filters {
  public:
   explicit filtered_call(filtered_route& of) noexcept : of_(&of) {}
   // The filters have begun: their route may go.
-  void begun() noexcept { of_ = nullptr; }
+  void begun();
   // Whether the call has anything of filters to come.
   [[nodiscard]] bool is_filtered() const noexcept { return !steps_.empty() || !responses_.empty(); }
 
   // --- for filters, while they begin
   [[nodiscard]] filtered_route& route() noexcept { return *of_; }
-  // What is done before the first attempt, in this order. `kept` is released when the delay is over.
-  void delay(duration by, std::shared_ptr<const void> kept);
+  // What is done before the first attempt, in this order. The delay is left out if `enter` returns null, and
+  // what it returns is kept meanwhile.
+  using entering = std::function<std::shared_ptr<const void>()>;
+  void delay(duration by, entering enter);
   void end(status outcome);
   void ask(std::shared_ptr<const xds_filter> filter);
   void add(std::unique_ptr<const response_filter> filter) { responses_.push_back(std::move(filter)); }
-  void prefer(std::vector<net::address> server) noexcept { preferred_ = std::move(server); }
+  // Nothing changes if it is empty.
+  void prefer(std::vector<net::address> server) noexcept {
+    if (!server.empty()) preferred_ = std::move(server);
+  }
 
   // call_route::preferred
   [[nodiscard]] const std::vector<net::address>& preferred() const noexcept { return preferred_; }
@@ -59,12 +67,12 @@ class filtered_call final : public client::call_filters {
   // call_filters
   [[nodiscard]] bool waits() const noexcept override { return !steps_.empty(); }
   [[nodiscard]] task<client::prepared> prepare() override;
-  void headers_received(metadata& received, const net::address& server) override;
+  void headers_received(metadata& received, const client::call_route& of) override;
 
  private:
   struct step {
     duration delay{};
-    std::shared_ptr<const void> kept{};
+    entering enter{};
     std::optional<status> outcome{};
     std::shared_ptr<const xds_filter> asks{};
   };
@@ -74,6 +82,7 @@ class filtered_call final : public client::call_filters {
   metadata sent_;
   std::vector<step> steps_;
   std::vector<net::address> preferred_;
+  std::string cluster_;  // for response filters
   std::vector<std::unique_ptr<const response_filter>> responses_;
 };
 

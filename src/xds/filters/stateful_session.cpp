@@ -32,7 +32,9 @@ session read_session(std::string_view text) {
   std::string_view addresses = text.substr(0, semicolon);
   if (semicolon != text.npos && text.substr(semicolon + 1).starts_with(cluster_prefix))
     to.cluster = text.substr(semicolon + 1 + cluster_prefix.size());
-  while (!addresses.empty() && to.server.size() < limits::addresses_per_endpoint_max) {
+  // A name of a scope would be looked up.
+  if (addresses.find('%') != addresses.npos) return to;
+  for (std::size_t i = 0; !addresses.empty() && i < limits::addresses_per_endpoint_max; ++i) {
     const auto comma = addresses.find(',');
     auto parsed = net::address::parse(addresses.substr(0, comma));
     if (parsed && parsed->is_ip()) to.server.push_back(*std::move(parsed));
@@ -62,65 +64,82 @@ bool is_within(std::string_view path, std::string_view of_cookie) {
   return path.starts_with(of_cookie) && (of_cookie.ends_with('/') || path[of_cookie.size()] == '/');
 }
 
+// What a cookie is made of.
+struct cookie_form {
+  std::string name;
+  std::string path;
+  std::string attributes;
+};
+
 // Tells the caller which server its session is on, unless it has said so itself.
 class cookie_setter final : public response_filter {
  public:
-  cookie_setter(session known, std::string known_cluster, std::string cluster, std::string name,
-                std::string attributes)
-      : known_(std::move(known.server)),
-        known_cluster_(std::move(known_cluster)),
-        cluster_(std::move(cluster)),
-        name_(std::move(name)),
-        attributes_(std::move(attributes)) {}
+  cookie_setter(std::shared_ptr<const cookie_form> form, session known)
+      : form_(std::move(form)), known_(std::move(known.server)), known_cluster_(known.cluster) {}
 
-  void headers_received(metadata& received, const net::address& server) const override {
-    if (known_cluster_ == cluster_ && std::ranges::find(known_, server) != known_.end()) return;
-    std::string value = server.to_string();
-    value.append(";").append(cluster_prefix).append(cluster_);
-    received.add("set-cookie", name_ + "=" + base::padded_base64(value) + attributes_);
+  void headers_received(metadata& received, const std::vector<net::address>& addresses,
+                        std::string_view cluster) const override {
+    if (known_cluster_ == cluster && known_ == addresses) return;
+    std::string value;
+    for (const net::address& a : addresses) value.append(value.empty() ? "" : ",").append(a.to_string());
+    value.append(";").append(cluster_prefix).append(cluster);
+    received.add("set-cookie", form_->name + "=" + base::padded_base64(value) + form_->attributes);
   }
 
  private:
+  const std::shared_ptr<const cookie_form> form_;
   const std::vector<net::address> known_;
   const std::string known_cluster_;
-  const std::string cluster_;
-  const std::string name_;
-  const std::string attributes_;
 };
+
+// RFC 9110 5.6.2
+bool is_token(std::string_view text) {
+  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           others.find(c) != others.npos;
+  });
+}
+
+cookie_form form_of(const wire::Cookie& from, const field_path& at) {
+  cookie_form to{from.name(), from.path(), "; HttpOnly"};
+  if (to.name.empty()) at.at("name").refuse("must not be empty");
+  if (!is_token(to.name) || to.name.size() > limits::cookie_name_bytes_max)
+    at.at("name").refuse("must be a token of at most " + std::to_string(limits::cookie_name_bytes_max) +
+                         " bytes");
+  const auto is_odd = [](char c) { return c < ' ' || c > '~' || c == ';'; };
+  if (to.path.size() > limits::cookie_path_bytes_max || std::ranges::any_of(to.path, is_odd))
+    at.at("path").refuse("must be printable, without \";\", and have at most " +
+                         std::to_string(limits::cookie_path_bytes_max) + " bytes");
+  if (!to.path.empty()) to.attributes.append("; Path=").append(to.path);
+  if (from.has_ttl()) {
+    const duration ttl = duration_of(from.ttl(), at.at("ttl"));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(ttl).count();
+    if (seconds > 0) to.attributes.append("; Max-Age=").append(std::to_string(seconds));
+  }
+  return to;
+}
 
 class stateful_session final : public filter {
  public:
-  stateful_session(const wire::Cookie& from, const field_path& at) : name_(from.name()), path_(from.path()) {
-    if (name_.empty()) at.at("name").refuse("must not be empty");
-    attributes_ = "; HttpOnly";
-    if (!path_.empty()) attributes_.append("; Path=").append(path_);
-    if (from.has_ttl()) {
-      const duration ttl = duration_of(from.ttl(), at.at("ttl"));
-      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(ttl).count();
-      if (seconds > 0) attributes_.append("; Max-Age=").append(std::to_string(seconds));
-    }
-  }
+  explicit stateful_session(cookie_form form) : form_(std::make_shared<const cookie_form>(std::move(form))) {}
 
   void begin_call(filtered_call& call) const override {
     filtered_route& route = call.route();
-    if (!is_within(route.request.path, path_)) return;
+    if (!is_within(route.request.path, form_->path)) return;
     std::string text;
-    const auto cookie = find_cookie(route.sent, name_);
+    const auto cookie = find_cookie(route.sent, form_->name);
     if (cookie && !base::base64_decode(*cookie, text)) text.clear();
     session known = read_session(text);
     for (const weighted_cluster& c : route.action.clusters)
       if (!known.server.empty() && c.name == known.cluster) route.cluster = &c;
     call.prefer(known.server);
-    std::string of(known.cluster);
-    call.add(std::make_unique<const cookie_setter>(std::move(known), std::move(of), route.cluster->name,
-                                                   name_, attributes_));
+    call.add(std::make_unique<const cookie_setter>(form_, std::move(known)));
   }
   [[nodiscard]] bool has_sessions() const noexcept override { return true; }
 
  private:
-  const std::string name_;
-  const std::string path_;
-  std::string attributes_;
+  const std::shared_ptr<const cookie_form> form_;
 };
 
 class stateful_session_type final : public filter_type {
@@ -156,7 +175,7 @@ class stateful_session_type final : public filter_type {
       here.refuse("is of the type " + base::printable(type_of(state)) + ", which is not supported");
     const auto cookie = unpacked<wire::CookieBasedSessionState>(state, here.at("typed_config"));
     if (!cookie.has_cookie()) here.at("cookie").refuse("is not set");
-    return std::make_shared<const stateful_session>(cookie.cookie(), here.at("cookie"));
+    return std::make_shared<const stateful_session>(form_of(cookie.cookie(), here.at("cookie")));
   }
 };
 

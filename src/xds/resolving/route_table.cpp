@@ -33,22 +33,21 @@ std::shared_ptr<const client::retry_policy> retries_of(const route_action& actio
 
 route_table::route_table(const target_state& of, const policy_tree::clusters_by_name& clusters,
                          std::uint64_t channel_id, std::size_t loops)
-    : host_(of.host),
-      filters_of_(of.of->filters.empty() ? nullptr : of.of),
-      channel_id_(channel_id),
-      caches_(loops) {
+    : host_(of.host), listener_(of.of), channel_id_(channel_id), caches_(loops) {
   destinations_.reserve(host_->routes.size());
   for (const xds::route& r : host_->routes) {
     destination& to = destinations_.emplace_back();
     to.clusters.reserve(r.action.clusters.size());
-    for (const weighted_cluster& c : r.action.clusters) to.clusters.push_back(clusters.find(c.name)->second);
+    for (const weighted_cluster& c : r.action.clusters)
+      to.clusters.push_back({clusters.find(c.name)->second, filters_of(r, c)});
     client::method_config config;
     const std::optional<duration> timeout = r.action.timeout_max ? r.action.timeout_max : of.of->timeout_max;
     if (timeout && *timeout > duration::zero()) config.timeout = timeout;
     config.retry = retries_of(r.action);
     if (config.timeout || config.retry) to.config = std::move(config);
     to.plain = r.match.headers.empty() && !r.match.millionths && r.kind == xds::route::action_kind::forward &&
-               to.clusters.size() == 1 && r.action.hash_policies.empty() && !filters_of_;
+               to.clusters.size() == 1 && r.action.hash_policies.empty() &&
+               to.clusters.front().filters.empty();
   }
 }
 
@@ -61,7 +60,7 @@ bool route_table::route(std::string_view path, const metadata& headers, loop& he
   if (fitting.empty() || !destinations_[fitting.front()].plain)
     return route_by_more(fitting, path, headers, here, to, with);
   const destination& found = destinations_[fitting.front()];
-  to.cluster = found.clusters.front();
+  to.cluster = found.clusters.front().to;
   if (found.config) with.config = &*found.config;
   return true;
 }
@@ -79,14 +78,22 @@ bool route_table::route_by_more(std::span<const std::uint32_t> fitting, std::str
                                   : "no matched route was found for " + std::string(path));
     return false;
   }
-  const weighted_cluster* chosen = &choose_cluster(found->action, random);
+  const weighted_cluster* const drawn = &choose_cluster(found->action, random);
   const destination& of_route = destinations_[static_cast<std::size_t>(found - host_->routes.data())];
-  if (filters_of_) {
-    filtered_route of{{path, source}, headers, random, found->action, chosen};
-    apply_filters(of, *found, to, with);
-    chosen = of.cluster;
+  const auto index_of = [&](const weighted_cluster* c) {
+    return static_cast<std::size_t>(c - found->action.clusters.data());
+  };
+  std::size_t chosen = index_of(drawn);
+  if (const auto& filters = of_route.clusters[chosen].filters; !filters.empty()) {
+    filtered_route of{{path, source}, headers, random, found->action, drawn};
+    auto call = std::make_shared<filtered_call>(of);
+    for (const filter* const each : filters) each->begin_call(*call);
+    call->begun();
+    chosen = index_of(of.cluster);
+    if (!call->preferred().empty()) to.preferred = &call->preferred();
+    if (call->is_filtered()) with.filters = std::move(call);
   }
-  to.cluster = of_route.clusters[static_cast<std::size_t>(chosen - found->action.clusters.data())];
+  to.cluster = of_route.clusters[chosen].to;
   if (of_route.config) with.config = &*of_route.config;
   if (!found->action.hash_policies.empty())
     to.hash = hash_of_call(found->action.hash_policies, source, channel_id_);
@@ -94,16 +101,12 @@ bool route_table::route_by_more(std::span<const std::uint32_t> fitting, std::str
 }
 
 // gRFC A39: an override of the cluster goes before that of the route, and that before the virtual host's.
-void route_table::apply_filters(filtered_route& of, const xds::route& found, client::call_route& to,
-                                client::routed_call& with) const {
-  const std::array overrides = {&of.cluster->overrides, &found.overrides, &host_->overrides};
-  auto call = std::make_shared<filtered_call>(of);
-  for (const http_filter& each : filters_of_->filters)
-    if (const filter* const applied = applied_filter(each, overrides)) applied->begin_call(*call);
-  call->begun();
-  if (!call->is_filtered()) return;
-  if (!call->preferred().empty()) to.preferred = &call->preferred();
-  with.filters = std::move(call);
+std::vector<const filter*> route_table::filters_of(const xds::route& r, const weighted_cluster& c) const {
+  const std::array overrides = {&c.overrides, &r.overrides, &host_->overrides};
+  std::vector<const filter*> all;
+  for (const http_filter& each : listener_->filters)
+    if (const filter* const applied = applied_filter(each, overrides)) all.push_back(applied);
+  return all;
 }
 
 std::optional<std::uint64_t> hash_of_call(const std::vector<hash_policy>& policies,

@@ -28,9 +28,13 @@ class route_table final : public client::call_router {
                            client::routed_call& with) const override;
 
  private:
-  // What a route has become.
+  // What a cluster of a route has become.
+  struct routed {
+    std::shared_ptr<const client::routed_cluster> to;
+    std::vector<const filter*> filters;  // of calls that go there; they belong to the resources
+  };
   struct destination {
-    std::vector<std::shared_ptr<const client::routed_cluster>> clusters;  // by their indices in its action
+    std::vector<routed> clusters;  // by their indices in the action
     std::optional<client::method_config> config;
     bool plain = false;  // the path decides: every call goes to the one cluster, without a hash and filters
   };
@@ -38,11 +42,10 @@ class route_table final : public client::call_router {
   [[nodiscard]] bool route_by_more(std::span<const std::uint32_t> fitting, std::string_view path,
                                    const metadata& headers, loop& here, client::call_route& to,
                                    client::routed_call& with) const;
-  void apply_filters(filtered_route& of, const xds::route& found, client::call_route& to,
-                     client::routed_call& with) const;
+  [[nodiscard]] std::vector<const filter*> filters_of(const xds::route& r, const weighted_cluster& c) const;
 
   std::shared_ptr<const virtual_host> host_;
-  std::shared_ptr<const listener> filters_of_;  // null: calls pass no filters
+  std::shared_ptr<const listener> listener_;
   std::vector<destination> destinations_;  // by the index of a route
   std::uint64_t channel_id_;
   mutable std::vector<std::unique_ptr<path_cache>> caches_;  // by loop, each of which has its own

@@ -1,6 +1,9 @@
 #include "xds/resource/http_filters.hpp"
 
 #include "base/printable.hpp"
+#include "xds/filters/filtered_call.hpp"
+#include "xds/limits.hpp"
+#include "xds/resource/matchers.hpp"
 #include "xds/resource/wire_values.hpp"
 #include "xds/wire/listener.pb.h"
 
@@ -26,6 +29,8 @@ struct configured {
 // A TypedStruct names the type of its content.
 configured config_of(const google::protobuf::Any& config, const field_path& at) {
   const std::string_view type = type_of(config);
+  if (config.value().size() > limits::filter_config_bytes_max)
+    at.refuse("has more than " + std::to_string(limits::filter_config_bytes_max) + " bytes");
   if (!is_typed_struct(type)) return {std::string(type), config.value(), false};
   const auto inner = unpacked<wire::TypedStruct>(config, at);
   return {inner.type_url().substr(inner.type_url().rfind('/') + 1), json_of(inner.value()).dump(), true};
@@ -39,11 +44,32 @@ const filter_types& types_of(const reading& how) {
   return how.rules.filters ? *how.rules.filters : filter_types::of_library();
 }
 
+// What stands in place of a filter that an override of another kind names.
+class refusing final : public filter {
+ public:
+  void begin_call(filtered_call& call) const override { call.end(reason()); }
+  [[nodiscard]] status check_call(const server_context&) const override { return reason(); }
+
+ private:
+  static status reason() {
+    return status::unavailable(
+        "the control plane overrides a filter of the call's route with the configuration of another kind of "
+        "filter");
+  }
+};
+
+const filter& mismatched() {
+  static const auto& one = *new refusing;  // never destroyed: calls may run while the program exits
+  return one;
+}
+
 }  // namespace
 
 http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::HttpFilter>& from,
                                const reading& how, const field_path& at) {
   http_filters filters;
+  if (static_cast<std::size_t>(from.size()) > limits::filters_max)
+    at.at("http_filters").refuse("has more than " + std::to_string(limits::filters_max) + " filters");
   matcher_reader matchers(how.regexes);
   std::unordered_set<std::string_view> names;
   std::optional<std::string> terminal;
@@ -64,7 +90,9 @@ http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::Ht
     auto applied = type->read(config.source(), matchers, of_config);
     if (terminal) here.refuse("follows the terminal filter " + base::printable(*terminal));
     if (type->is_terminal()) terminal = f.name();
-    else filters.push_back({f.name(), std::move(config.type), std::move(config.content), std::move(applied)});
+    else
+      filters.push_back(
+          {f.name(), std::move(config.type), std::move(config.content), std::move(applied), type});
   }
   if (filters.empty() && !terminal) at.at("http_filters").refuse("is empty; it requires a router");
   if (!terminal) at.at("http_filters").refuse("does not end with a terminal filter, the router");
@@ -74,6 +102,9 @@ http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::Ht
 http_filters read_filter_overrides(const google::protobuf::Map<std::string, google::protobuf::Any>& from,
                                    const reading& how, matcher_reader& matchers, const field_path& at) {
   http_filters overrides;
+  if (from.size() > limits::filters_max)
+    at.at("typed_per_filter_config")
+        .refuse("has more than " + std::to_string(limits::filters_max) + " overrides");
   for (const auto& [name, any] : from) {
     const field_path here = at.at("typed_per_filter_config", name);
     bool optional = false;
@@ -88,7 +119,7 @@ http_filters read_filter_overrides(const google::protobuf::Map<std::string, goog
     if (!type && optional) continue;
     if (!type) here.refuse(unknown_filter(by.type));
     auto applied = type->read_override(by.source(), matchers, here);
-    overrides.push_back({name, std::move(by.type), std::move(by.content), std::move(applied)});
+    overrides.push_back({name, std::move(by.type), std::move(by.content), std::move(applied), type});
   }
   std::ranges::sort(overrides, {}, &http_filter::name);  // a map has no order
   return overrides;
@@ -97,7 +128,7 @@ http_filters read_filter_overrides(const google::protobuf::Map<std::string, goog
 const filter* applied_filter(const http_filter& of, std::span<const http_filters* const> overrides) noexcept {
   for (const http_filters* const each : overrides)
     for (const http_filter& o : *each)
-      if (o.name == of.name) return o.applied.get();
+      if (o.name == of.name) return o.kind == of.kind ? o.applied.get() : &mismatched();
   return of.applied.get();
 }
 

@@ -26,6 +26,7 @@ struct http_filter {
   std::string type;  // of its configuration
   std::string content;  // as received
   std::shared_ptr<const filter> applied;  // null: it does nothing
+  const void* kind = nullptr;  // of the filter, to be compared
 
   friend bool operator==(const http_filter& a, const http_filter& b) noexcept {
     return a.name == b.name && a.type == b.type && a.content == b.content;
@@ -41,7 +42,8 @@ using http_filters = std::vector<http_filter>;
     const google::protobuf::Map<std::string, google::protobuf::Any>& from, const reading& how,
     matcher_reader& matchers, const field_path& at);
 
-// The filter that is applied in place of `of` under overrides, the most specific first; null: none.
+// The filter that is applied in place of `of` under overrides, the most specific first; null: none. An
+// override for another kind of filter fails calls: else a filter that guards them would be gone.
 [[nodiscard]] const filter* applied_filter(const http_filter& of,
                                            std::span<const http_filters* const> overrides) noexcept;
 

@@ -59,8 +59,12 @@ const std::vector<std::uint32_t>& path_cache::fill(entry& e, const virtual_host&
                                                    std::string_view path) {
   e.path.clear();
   e.routes.clear();
-  for (std::size_t i = 0; i < host.routes.size(); ++i)
-    if (host.routes[i].match.path.matches(path)) e.routes.push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < host.routes.size(); ++i) {
+    const route_match& m = host.routes[i].match;
+    if (!m.path.matches(path)) continue;
+    e.routes.push_back(static_cast<std::uint32_t>(i));
+    if (m.headers.empty() && !m.millionths) break;
+  }
   e.path = path;
   return e.routes;
 }

@@ -7,6 +7,8 @@
 #include "coracle/xds/xds_server.hpp"
 #include "unit/xds/inbound_builders.hpp"
 #include "unit/xds/xds_channel.hpp"
+#include "xds/limits.hpp"
+#include "xds/wire/balancing.pb.h"
 #include "xds/wire/http_filters.pb.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +17,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,6 +125,45 @@ TEST(XdsFilters, SessionsNeedACookie) {
   EXPECT_THAT(refusal_of(session_type, s), HasSubstr("cookie.ttl must not be negative"));
 }
 
+TEST(XdsFilters, AreLimited) {
+  wire::HttpConnectionManager m = manager_of_rds("r");
+  for (std::size_t i = 0; i + 1 < limits::filters_max; ++i)
+    insert_filter(m, std::to_string(i), fault_type, aborting(1));
+  const auto refusal = [&m] {
+    return std::string(
+        parse_listener(listener_with("l", m).SerializeAsString(), resource_rules()).status().message());
+  };
+  EXPECT_EQ(refusal(), "");
+  insert_filter(m, "one more", fault_type, aborting(1));
+  EXPECT_THAT(refusal(), HasSubstr("http_filters has more than 64 filters"));
+  m = manager_of_rds("r");
+  m.mutable_http_filters(0)->mutable_typed_config()->set_value(
+      std::string(limits::filter_config_bytes_max + 1, '\0'));
+  EXPECT_THAT(refusal(), HasSubstr("http_filters[0].typed_config has more than 65536 bytes"));
+  wire::RouteConfiguration r = routes_to("r", "c");
+  auto& overrides = *r.mutable_virtual_hosts(0)->mutable_typed_per_filter_config();
+  for (std::size_t i = 0; i <= limits::filters_max; ++i)
+    overrides[std::to_string(i)] = packed(fault_type, aborting(1));
+  EXPECT_THAT(std::string(parse_route_configuration(r.SerializeAsString(), {}).status().message()),
+              HasSubstr("typed_per_filter_config has more than 64 overrides"));
+  EXPECT_EQ(refusal_of(session_type, session_by(std::string(limits::cookie_name_bytes_max, 'c'))), "");
+  EXPECT_THAT(refusal_of(session_type, session_by(std::string(limits::cookie_name_bytes_max + 1, 'c'))),
+              HasSubstr("cookie.name must be a token of at most 256 bytes"));
+  EXPECT_THAT(refusal_of(session_type, session_by("a b")), HasSubstr("cookie.name must be a token"));
+  const auto with_path = [](const std::string& path) {
+    wire::CookieBasedSessionState state;
+    state.mutable_cookie()->set_name("c");
+    state.mutable_cookie()->set_path(path);
+    wire::StatefulSession s = session_by("c");
+    *s.mutable_session_state()->mutable_typed_config() = packed(cookie_type, state);
+    return s;
+  };
+  EXPECT_EQ(refusal_of(session_type, with_path(std::string(limits::cookie_path_bytes_max, '/'))), "");
+  EXPECT_THAT(refusal_of(session_type, with_path(std::string(limits::cookie_path_bytes_max + 1, '/'))),
+              HasSubstr("cookie.path must be printable"));
+  EXPECT_THAT(refusal_of(session_type, with_path("/;Domain=x")), HasSubstr("cookie.path must be printable"));
+}
+
 TEST(XdsFilters, AMessageIsNotReadFromATypedStruct) {
   wire::TypedStruct inner;
   inner.set_type_url("type.googleapis.com/" + std::string(fault_type));
@@ -188,7 +230,8 @@ TEST_F(XdsFilteredCalls, AnHttpStatusIsMappedToACode) {
   *f.mutable_abort()->mutable_percentage() = percent(100);
   struct steps {
     static task<> all(generic_stub by, XdsFilteredCalls& t, wire::HttpFault f) {
-      for (const auto& [http, code] : {std::pair(401u, "UNAUTHENTICATED"),
+      for (const auto& [http, code] : {std::pair(200u, "UNKNOWN"),
+                                       {401u, "UNAUTHENTICATED"},
                                        {404u, "UNIMPLEMENTED"},
                                        {503u, "UNAVAILABLE"},
                                        {418u, "UNKNOWN"}}) {
@@ -375,6 +418,7 @@ TEST_F(XdsFilteredCalls, OfASessionStayOnItsServer) {
       co_await t.backends_[home]->stop();
       co_await sleep_for(1s);
       const session_answer moved = co_await ask_in_session(by, first.cookie);
+      EXPECT_EQ(moved.by.size(), 1u);  // a server's name
       EXPECT_NE(moved.by, first.by);
       EXPECT_THAT(moved.cookie, testing::StartsWith("home="));
       EXPECT_NE(moved.cookie, first.cookie);
@@ -427,6 +471,144 @@ TEST_F(XdsFilteredCalls, OfASessionMayReachADrainingServer) {
     }
   };
   play(steps::all(stub(), *this, c, a));
+}
+
+// gRFC A55: its connection outlives the change, also if it accepts no other one.
+TEST_F(XdsFilteredCalls, OfASessionKeepTheConnectionOfAServerThatDrains) {
+  offer_route_to("a");
+  wire::Cluster c = eds_cluster("a");
+  for (const int s : {0, 1, 3}) c.mutable_common_lb_config()->mutable_override_host_status()->add_statuses(s);
+  auto a = assignment("a", {{port(0)}, {port(1)}});
+  offer_cluster(c, a);
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, XdsFilteredCalls& t, wire::Cluster c, wire::ClusterLoadAssignment a) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);
+      const std::string cookie =
+          "home=" + base::padded_base64("127.0.0.1:" + std::to_string(t.port(1)) + ";cluster:a");
+      const session_answer first = co_await ask_in_session(by, cookie);
+      EXPECT_EQ(first.by, "1");
+      const auto connections = t.backends_[1]->connections;
+      a.mutable_endpoints(1)->mutable_lb_endpoints(0)->set_health_status(3);  // DRAINING
+      t.offer_cluster(c, a);
+      co_await sleep_for(1s);
+      for (int i = 0; i < 3; ++i) {
+        const session_answer stays = co_await ask_in_session(by, cookie);
+        EXPECT_EQ(stays.by, "1");
+      }
+      EXPECT_EQ(t.backends_[1]->connections, connections);
+      counts others = co_await ask_often(by, 10);
+      EXPECT_EQ(others["0"], 10);
+    }
+  };
+  play(steps::all(stub(), *this, c, a));
+}
+
+// They wait for a stream of it, and calls to the other servers do not wait behind them.
+TEST_F(XdsFilteredCalls, OfASessionWaitForTheirServerAlone) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}, {port(1)}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> one_of_session(const generic_stub& by, const std::string& cookie, int& answered) {
+      const session_answer got = co_await ask_in_session(by, cookie);
+      EXPECT_EQ(got.by, "1");
+      ++answered;
+    }
+    static task<> all(generic_stub by, XdsFilteredCalls& t) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);
+      t.backends_[1]->delay = 10s;
+      const std::string cookie =
+          "home=" + base::padded_base64("127.0.0.1:" + std::to_string(t.port(1)) + ";cluster:a");
+      int answered = 0;
+      scope session{co_await coro::this_environment()};
+      constexpr int more_than_streams = 250;  // a connection has 100
+      for (int i = 0; i < more_than_streams; ++i) session.spawn(one_of_session(by, cookie, answered));
+      co_await sleep_for(1s);
+      EXPECT_EQ(answered, 0);
+      const std::string to_other =
+          "home=" + base::padded_base64("127.0.0.1:" + std::to_string(t.port(0)) + ";cluster:a");
+      const session_answer other = co_await ask_in_session(by, to_other);
+      EXPECT_EQ(other.by, "0");
+      EXPECT_EQ(answered, 0);
+      co_await session.join();
+      EXPECT_EQ(answered, more_than_streams);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+// A policy that connects to one server alone publishes nothing when another one changes.
+TEST_F(XdsFilteredCalls, OfASessionReachAServerThatPickFirstHasPassedOver) {
+  offer_route_to("a");
+  wire::Cluster c = eds_cluster("a");
+  auto* const policy = c.mutable_load_balancing_policy()->add_policies()->mutable_typed_extension_config();
+  policy->set_name("one");
+  *policy->mutable_typed_config() =
+      packed("envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst", wire::PickFirst());
+  auto a = assignment("a", {{refused_port}});
+  add_endpoint(*a.mutable_endpoints(0), "127.0.0.1", port(1));
+  offer_cluster(c, a);
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string cookie =
+          "home=" + base::padded_base64("127.0.0.1:" + std::to_string(refused_port) + ";cluster:a");
+      for (int i = 0; i < 5; ++i) {
+        call_options options = with("cookie", cookie);
+        options.timeout = 30s;
+        const std::string answer = co_await ask(by, options);
+        EXPECT_EQ(answer, "1");
+        co_await sleep_for(2s);
+      }
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsFilteredCalls, OfASessionLearnAllAddressesOfTheirServer) {
+  offer_route_to("a");
+  auto a = assignment("a", {{port(0)}});
+  set_address(*a.mutable_endpoints(0)
+                   ->mutable_lb_endpoints(0)
+                   ->mutable_endpoint()
+                   ->add_additional_addresses()
+                   ->mutable_address(),
+              "127.0.0.9", port(0));
+  offer_cluster(eds_cluster("a"), a);
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, std::uint16_t at) {
+      const session_answer first = co_await ask_in_session(by, "");
+      std::string text;
+      EXPECT_TRUE(base::base64_decode(std::string_view(first.cookie).substr(5), text));
+      EXPECT_EQ(text, "127.0.0.1:" + std::to_string(at) + ",127.0.0.9:" + std::to_string(at) + ";cluster:a");
+      const session_answer again = co_await ask_in_session(by, first.cookie);
+      EXPECT_EQ(again.cookie, "");
+    }
+  };
+  play(steps::all(stub(), port(0)));
+}
+
+TEST_F(XdsFilteredCalls, FailIfAnOverrideIsOfAnotherKindOfFilter) {
+  offer_routes([](wire::VirtualHost& h) {
+    (*add_route(h, "a", "/odd.")->mutable_typed_per_filter_config())["f"] =
+        packed(fault_type, wire::HttpFault());
+    add_route(h, "a");
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string odd = co_await ask(by, {}, "/odd.Odd/Ask");
+      EXPECT_THAT(odd, HasSubstr("UNAVAILABLE: the control plane overrides a filter"));
+      const std::string usual = co_await ask(by);
+      EXPECT_EQ(usual, "0");
+    }
+  };
+  play(steps::all(stub()));
 }
 
 TEST_F(XdsFilteredCalls, OfASessionStayInItsCluster) {
@@ -494,6 +676,7 @@ class key_filter_type final : public xds_filter_type {
   [[nodiscard]] result<std::shared_ptr<const xds_filter>> read(const xds_filter_config& from) const override {
     if (from.is_json) return std::make_shared<const key_filter>("json");
     if (from.content.empty()) return status::invalid_argument("it has no key");
+    if (from.content == "throw") throw std::runtime_error("as the test wants");
     return std::make_shared<const key_filter>(std::string(from.content));
   }
   [[nodiscard]] result<std::shared_ptr<const xds_filter>> read_override(
@@ -549,6 +732,12 @@ TEST_F(XdsFilteredCalls, PassTheFiltersOfTheProgram) {
       co_await sleep_for(1s);
       EXPECT_THAT(t.plane_.rejections,
                   ElementsAre(HasSubstr("http_filters[0].typed_config is not valid: it has no key")));
+      t.plane_.rejections.clear();
+      wire::HttpConnectionManager throwing = manager_of_rds("r");
+      insert_key(throwing, key_config("throw"));
+      t.plane_.offer(resource_kind::listener, "target", listener_with("target", throwing));
+      co_await sleep_for(30s);  // a second rejection in a row waits
+      EXPECT_THAT(t.plane_.rejections, ElementsAre(HasSubstr("threw an exception: as the test wants")));
       t.plane_.rejections.clear();
       const std::string still = co_await ask(by, with("pass", "1"));
       EXPECT_EQ(still, "0");
