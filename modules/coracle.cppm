@@ -127,7 +127,9 @@ module;
 #include <coracle/security/insecure.hpp>
 #include <coracle/security/security.hpp>
 #include <coracle/server/access_log.hpp>
+#include <coracle/server/audit_logger.hpp>
 #include <coracle/server/authorization.hpp>
+#include <coracle/server/authorization_policy.hpp>
 #include <coracle/server/call_statistics.hpp>
 #include <coracle/server/generic_service.hpp>
 #include <coracle/server/http_request.hpp>
@@ -174,9 +176,17 @@ using coracle::as_completed;
 using coracle::as_text;
 using coracle::async_generator;
 using coracle::attempt_kind;
+using coracle::audit_event;
+using coracle::audit_line;
+using coracle::audit_logger;
+using coracle::audit_logger_factory;
 using coracle::auth_context;
 using coracle::authorization;
+using coracle::authorization_file_options;
+using coracle::authorization_policy;
 using coracle::authorize;
+using coracle::authorize_by;
+using coracle::authorize_by_file;
 using coracle::available;
 using coracle::backend_choice;
 using coracle::bad_request;
@@ -332,6 +342,7 @@ using coracle::recorded_event;
 using coracle::recorded_kind;
 using coracle::recording;
 using coracle::reflection_service;
+using coracle::register_audit_logger;
 using coracle::replies;
 using coracle::reply;
 using coracle::reply_stream;

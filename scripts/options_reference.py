@@ -30,6 +30,7 @@ CLASSES = (
     ("client_ping_limits", "server/server_options.hpp"),
     ("connection_age", "server/server_options.hpp"),
     ("server_limits", "server/server_limits.hpp"),
+    ("authorization_file_options", "server/authorization_policy.hpp"),
     ("console_options", "console/console.hpp"),
     ("metrics_options", "telemetry/with_metrics.hpp"),
     ("telemetry_options", "telemetry/telemetry.hpp"),

@@ -44,7 +44,7 @@ function(unit_tests_target target)
 endfunction()
 
 if(sources)
-  if(http1 IN_LIST rooms OR http2 IN_LIST rooms)
+  if(http1 IN_LIST rooms OR http2 IN_LIST rooms OR server IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)
   endif()
   if(runtime IN_LIST rooms OR net IN_LIST rooms OR naming IN_LIST rooms)

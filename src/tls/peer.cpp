@@ -57,6 +57,18 @@ std::optional<std::string> common_name_of(const X509* x) {
   return text;
 }
 
+// As gRFC A41 has it; empty if it cannot be written.
+std::string subject_of(const X509& x) {
+  const openssl_ptr<BIO> out(BIO_new(BIO_s_mem()));
+  if (!out) throw std::bad_alloc();
+  if (X509_NAME_print_ex(out.get(), X509_get_subject_name(&x), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) <
+      0)
+    return {};
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
+}
+
 // On a server the chain lacks the client's own certificate; on a client it includes the server's.
 std::string chain_pem(SSL& connection, X509& own, bool server) {
   const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(&connection);
@@ -96,7 +108,7 @@ std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server) 
     const bool verified = SSL_get_verify_mode(&connection) != SSL_VERIFY_NONE &&
                           SSL_get_verify_result(&connection) == X509_V_OK;
     c->peer_verified(verified).peer_certificates_pem(chain_pem(connection, *own, server));
-    if (verified) c->identities(identities_of(own));
+    if (verified) c->identities(identities_of(own)).subject(subject_of(*own));
   }
   return c;
 }

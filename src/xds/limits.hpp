@@ -53,6 +53,15 @@ inline constexpr std::size_t cookie_path_bytes_max = 4 * 1024;
 // Of the filter chains of a server's Listener: ranges of addresses times ranges of sources times ports. Each
 // connection that is accepted looks at all of them.
 inline constexpr std::size_t filter_chain_criteria_max = 10'000;
+// An RBAC filter or its override, serialized: it is parsed as a whole before anything in it is counted.
+inline constexpr std::size_t rbac_bytes_max = 1024 * 1024;
+// Permissions and principals of the RBAC filters of one response: a call is compared with those of its
+// filters, one after the other.
+inline constexpr std::size_t rbac_conditions_max = 50'000;
+// Permissions, and principals, that contain others.
+inline constexpr std::size_t rbac_depth_max = 16;
+// Of one RBAC filter.
+inline constexpr std::size_t audit_loggers_max = 16;
 // Policies that contain policies (gRFC A52).
 inline constexpr std::size_t policy_depth_max = 16;
 // Aggregate clusters that contain aggregate clusters (gRFC A37).

@@ -11,6 +11,8 @@
 //   client/start.hpp              start() of calls and of their operations
 //   rpc/recorder.hpp                   write_recording(), record_crashes(), a recording of one's own
 //   client/impl/call_channel.hpp, client/sync_wait.hpp  blocking calls of plain threads
+//   server/audit_logger.hpp       log() on all loops; register_audit_logger() while policies are read
+//   server/authorization_policy.hpp  parse(); one policy for calls of all loops, of a file that changes
 //   server/call_statistics.hpp       last_second()
 //   server/server_interceptor.hpp, client/client_interceptor.hpp  one object for the calls of all loops
 //   server/service.hpp               service_host::services(); draining() once, on any thread
@@ -28,12 +30,15 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 #include "support/kept_log.hpp"
+#include "unit/net/scratch_folder.hpp"
 
 #include "coracle/client/channel_pool.hpp"
 #include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/start.hpp"
 #include "coracle/rpc/recorder.hpp"
+#include "coracle/server/audit_logger.hpp"
+#include "coracle/server/authorization_policy.hpp"
 #include "coracle/server/call_statistics.hpp"
 #include "coracle/server/load_reporter.hpp"
 #include "coracle/server/memory_quota.hpp"
@@ -47,6 +52,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -413,6 +419,55 @@ TEST_P(thread_claims, InterceptorsStandAroundTheCallsOfAllThreads) {
     EXPECT_EQ(c->before, threads * rounds);
     EXPECT_EQ(c->after, threads * rounds);
   }
+}
+
+// Counts decisions of all loops.
+class counting_decisions final : public audit_logger {
+ public:
+  void log(const audit_event& event) override { ++(event.authorized ? admitted : rejected); }
+  std::atomic<int> admitted{0};
+  std::atomic<int> rejected{0};
+};
+
+TEST_P(thread_claims, APolicyOfAFileAdmitsTheCallsOfAllThreadsWhileItChanges) {
+  const auto decisions = std::make_shared<counting_decisions>();
+  const auto counted = [decisions](std::string_view) -> result<std::shared_ptr<audit_logger>> {
+    return decisions;
+  };
+  register_audit_logger("counting", counted);
+  const std::string json =
+      R"({"name":"p","allow_rules":[{"name":"r","request":{"paths":["*/Say"]}}],"audit_logging_options":
+         {"audit_condition":"ON_DENY_AND_ALLOW","audit_loggers":[{"name":"counting"}]}})";
+  const net::scratch_folder folder;
+  const std::string file = folder / "policy.json";
+  const auto put = [&](const std::string& text) {
+    std::ofstream(file + ".new", std::ios::binary) << text;
+    std::filesystem::rename(file + ".new", file);
+  };
+  put(json);
+  std::atomic<bool> read_again{false};
+  server s(rt());
+  s.add(echo_);
+  authorization_file_options how;
+  how.interval = authorization_file_options::interval_min;
+  how.on_update = [&](const authorization_policy&) { read_again = true; };
+  ASSERT_EQ(authorize_by_file(s, file, how), status());
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  const channel by(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
+  put(json + " ");
+  int calls = 0;
+  do {
+    call_at_once(by);
+    calls += threads * rounds;
+  } while (!read_again);
+  at_once(threads, [&](int i) {
+    for (int n = 0; n < rounds; ++n) {
+      register_audit_logger("counting " + std::to_string(i), counted);
+      EXPECT_EQ(authorization_policy::parse(json).status(), status());
+    }
+  });
+  EXPECT_EQ(decisions->admitted, calls);
+  EXPECT_EQ(decisions->rejected, 0);
 }
 
 // Keeps what it knows of its callers.

@@ -69,6 +69,9 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
       if (i.type() == type && i.value() == value) return true;
     return false;
   }
+  /// Returns the distinguished name of the peer's certificate as text (RFC 2253), for example
+  /// "CN=reader,O=Example". Empty unless peer_verified().
+  [[nodiscard]] const std::string& subject() const noexcept { return subject_; }
   /// Returns the peer's certificates as PEM text, in the order in which the peer sent them: its own
   /// certificate comes first. After a resumption it contains only the peer's own certificate. Empty if the
   /// peer sent none. Check peer_verified() before you trust them.
@@ -84,6 +87,7 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   auth_context& resumed(bool r) noexcept { return resumed_ = r, *this; }
   auth_context& peer_verified(bool v) noexcept { return peer_verified_ = v, *this; }
   auth_context& identities(std::vector<peer_identity> i) { return identities_ = std::move(i), *this; }
+  auth_context& subject(std::string s) { return subject_ = std::move(s), *this; }
   auth_context& peer_certificates_pem(std::string s) { return pem_ = std::move(s), *this; }
   /// @}
 
@@ -94,6 +98,7 @@ class auth_context : public std::enable_shared_from_this<auth_context> {
   std::string application_protocol_;
   std::string server_name_;
   std::vector<peer_identity> identities_;
+  std::string subject_;
   std::string pem_;
   bool resumed_ = false;
   bool peer_verified_ = false;

@@ -48,6 +48,9 @@ class server_context : public rpc::propagated_context {
   [[nodiscard]] std::string_view content_subtype() const noexcept;
   /// The address of the client's end of the connection.
   [[nodiscard]] const net::address& peer() const noexcept { return *peer_; }
+  /// The address of the server's end of the connection, which the client connected to. Without an address
+  /// (net::address::family::none) when the call has ended for its client. Valid as long as the call.
+  [[nodiscard]] const net::address& local() const noexcept;
   /// The authenticated identity of the client and the protection of the connection; null in plaintext. Valid
   /// as long as the context.
   [[nodiscard]] const auth_context* auth() const noexcept { return auth_; }

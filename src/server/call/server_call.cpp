@@ -49,6 +49,10 @@ bool server_context::read_compressed() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->rpc::call::read_compressed();
 }
 
+const net::address& server_context::local() const noexcept {
+  return static_cast<const server_internal::server_call*>(this)->local_address();
+}
+
 std::shared_ptr<const void> server_context::connection_mark() const noexcept {
   return static_cast<const server_internal::server_call*>(this)->mark_of_connection();
 }

@@ -67,6 +67,10 @@ class server_call final : public rpc::call,
   void send_headers();
   [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
+  [[nodiscard]] const net::address& local_address() const noexcept {
+    static const net::address unknown;
+    return exchange_ ? exchange_.local_address() : unknown;
+  }
   [[nodiscard]] std::shared_ptr<const void> mark_of_connection() const noexcept {
     return exchange_ ? exchange_.mark() : nullptr;
   }

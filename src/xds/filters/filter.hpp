@@ -41,6 +41,7 @@ class filter {
 
 // The configuration of a filter, or what overrides it for a part of the routes.
 struct filter_source {
+  std::string_view name;  // of the filter in the Listener
   std::string_view type;  // full name of the message
   std::string_view content;  // serialized; of a TypedStruct, JSON
   bool is_json = false;

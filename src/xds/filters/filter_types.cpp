@@ -28,7 +28,7 @@ class router final : public filter_type {
 std::shared_ptr<const filter_type> router_filter() { return std::make_shared<const router>(); }
 
 filter_types::filter_types(const std::vector<std::shared_ptr<const xds_filter_type>>& of_program)
-    : all_{router_filter(), fault_filter(), stateful_session_filter()} {
+    : all_{router_filter(), fault_filter(), stateful_session_filter(), rbac_filter()} {
   for (const auto& each : of_program)
     if (each) all_.push_back(filter_of_program(each));
 }

@@ -18,6 +18,8 @@ namespace coracle::xds {
 // Keeps the calls of a session on one server, by a cookie (envoy.extensions.filters.http.stateful_session.v3;
 // gRFC A55, A60).
 [[nodiscard]] std::shared_ptr<const filter_type> stateful_session_filter();
+// Admits the calls of servers by rules (envoy.extensions.filters.http.rbac.v3; gRFC A41).
+[[nodiscard]] std::shared_ptr<const filter_type> rbac_filter();
 // One of the program.
 [[nodiscard]] std::shared_ptr<const filter_type> filter_of_program(std::shared_ptr<const xds_filter_type> of);
 

@@ -23,7 +23,9 @@ struct configured {
   std::string content;
   bool is_json = false;
 
-  [[nodiscard]] filter_source source() const noexcept { return {type, content, is_json}; }
+  [[nodiscard]] filter_source source(std::string_view name) const noexcept {
+    return {name, type, content, is_json};
+  }
 };
 
 // A TypedStruct names the type of its content.
@@ -87,7 +89,7 @@ http_filters read_http_filters(const google::protobuf::RepeatedPtrField<wire::Ht
     if (!type && f.is_optional()) continue;
     if (!f.has_typed_config()) here.refuse("has no typed_config");
     if (!type) here.refuse(unknown_filter(config.type));
-    auto applied = type->read(config.source(), matchers, of_config);
+    auto applied = type->read(config.source(f.name()), matchers, of_config);
     if (terminal) here.refuse("follows the terminal filter " + base::printable(*terminal));
     if (type->is_terminal()) terminal = f.name();
     else
@@ -118,7 +120,7 @@ http_filters read_filter_overrides(const google::protobuf::Map<std::string, goog
     const filter_type* const type = types_of(how).with_override(by.type);
     if (!type && optional) continue;
     if (!type) here.refuse(unknown_filter(by.type));
-    auto applied = type->read_override(by.source(), matchers, here);
+    auto applied = type->read_override(by.source(name), matchers, here);
     overrides.push_back({name, std::move(by.type), std::move(by.content), std::move(applied), type});
   }
   std::ranges::sort(overrides, {}, &http_filter::name);  // a map has no order

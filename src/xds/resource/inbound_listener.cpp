@@ -14,30 +14,7 @@ namespace coracle::xds {
 
 namespace {
 
-using family = net::address::family;
-
-constexpr std::uint32_t bits_of(family f) { return f == family::ipv4 ? 32 : 128; }
-
-std::array<std::uint8_t, 16> first_bits(std::array<std::uint8_t, 16> bytes, std::uint32_t bits) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const std::uint32_t before = static_cast<std::uint32_t>(i) * 8;
-    if (bits <= before) bytes[i] = 0;
-    else if (bits < before + 8) bytes[i] = static_cast<std::uint8_t>(bytes[i] & (0xFF00U >> (bits - before)));
-  }
-  return bytes;
-}
-
-address_range range_of(const wire::CidrRange& from, const field_path& at) {
-  const std::string& text = from.address_prefix();
-  const bool is_v6 = text.find(':') != text.npos;
-  const auto parsed = net::address::parse((is_v6 ? "[" + text + "]" : text) + ":0");
-  if (!parsed || !parsed->is_ip())
-    at.refuse("has an address_prefix that is not an IP address: \"" + base::printable(text) + "\"");
-  const std::uint32_t bits = from.prefix_len().value();
-  if (bits > bits_of(parsed->kind()))
-    at.refuse("has a prefix_len of " + std::to_string(bits) + ", more than the address has bits");
-  return {parsed->kind(), first_bits(parsed->ip_bytes(), bits), bits};
-}
+using net::address_range;
 
 template <class Ranges>
 std::vector<std::optional<address_range>> ranges_of(const Ranges& from, const field_path& at,
@@ -121,10 +98,6 @@ bool is_same_or_loopback(const net::address& local, const net::address& peer) {
 }
 
 }  // namespace
-
-bool address_range::contains(const net::address& a) const noexcept {
-  return a.kind() == family && first_bits(a.ip_bytes(), bits) == bytes;
-}
 
 // gRFC A36: each criterion in turn leaves the rules that fit it most specifically, and what was passed over
 // does not come back if none of these fits the next criterion.

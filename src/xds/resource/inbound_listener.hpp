@@ -3,11 +3,11 @@
 #pragma once
 
 #include "coracle/net/address.hpp"
+#include "net/address_range.hpp"
 #include "xds/resource/downstream_tls.hpp"
 #include "xds/resource/endpoints.hpp"
 #include "xds/resource/http_manager.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,27 +21,15 @@ namespace wire {
 class Listener;
 }
 
-// Addresses of one family with the same first bits.
-struct address_range {
-  net::address::family family = net::address::family::none;
-  std::array<std::uint8_t, 16> bytes{};  // with zeros after the first `bits`
-  std::uint32_t bits = 0;
-
-  [[nodiscard]] bool contains(const net::address& a) const noexcept;
-
-  friend bool operator==(const address_range&, const address_range&) = default;
-  friend auto operator<=>(const address_range&, const address_range&) = default;
-};
-
 enum class source_type : unsigned char { any, same_or_loopback, external };
 
 // Which connections a chain is for; what is absent fits every connection, and is less specific than what is
 // there.
 struct chain_criteria {
-  std::optional<address_range> destination;
+  std::optional<net::address_range> destination;
   bool raw_buffer = false;
   source_type sources = source_type::any;
-  std::optional<address_range> source;
+  std::optional<net::address_range> source;
   std::optional<std::uint32_t> source_port;
 
   friend bool operator==(const chain_criteria&, const chain_criteria&) = default;

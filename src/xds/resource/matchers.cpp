@@ -1,7 +1,6 @@
 #include "xds/resource/matchers.hpp"
 
 #include "base/printable.hpp"
-#include "xds/limits.hpp"
 
 namespace coracle::xds {
 
@@ -18,6 +17,13 @@ regex matcher_reader::expression(const wire::RegexMatcher& m, const field_path& 
               " bytes: \"" + base::printable(m.regex()) + "\"");
   }
   return *std::move(compiled);
+}
+
+void matcher_reader::count_condition(const field_path& at) {
+  if (of_response_.conditions_left == 0)
+    at.refuse("exceeds " + std::to_string(limits::rbac_conditions_max) +
+              " permissions and principals in a response");
+  --of_response_.conditions_left;
 }
 
 text_matcher matcher_reader::text(const wire::StringMatcher& m, const field_path& at) {

@@ -1,5 +1,7 @@
 #include "xds/resource/wire_values.hpp"
 
+#include "base/printable.hpp"
+
 namespace coracle::xds {
 
 std::string_view type_of(const google::protobuf::Any& any) noexcept {
@@ -35,6 +37,18 @@ std::uint64_t millionths_of(const wire::FractionalPercent& p, const field_path& 
     case 2: return p.numerator();
     default: at.refuse("has an unknown denominator: " + std::to_string(p.denominator()));
   }
+}
+
+net::address_range range_of(const wire::CidrRange& from, const field_path& at) {
+  const std::string& text = from.address_prefix();
+  const bool is_v6 = text.find(':') != text.npos;
+  const auto parsed = net::address::parse((is_v6 ? "[" + text + "]" : text) + ":0");
+  if (!parsed || !parsed->is_ip())
+    at.refuse("has an address_prefix that is not an IP address: \"" + base::printable(text) + "\"");
+  const std::uint32_t bits = from.prefix_len().value();
+  if (bits > net::address_range::bits_of(parsed->kind()))
+    at.refuse("has a prefix_len of " + std::to_string(bits) + ", more than the address has bits");
+  return net::address_range::of(*parsed, bits);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "net/address_range.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
 #include "xds/resource/field_path.hpp"
 #include "xds/wire/core.pb.h"
@@ -39,6 +40,7 @@ Message unpacked(const google::protobuf::Any& any, const field_path& at) {
 [[nodiscard]] std::string json_of(duration d);
 // Parts per million, not limited to a million.
 [[nodiscard]] std::uint64_t millionths_of(const wire::FractionalPercent& p, const field_path& at);
+[[nodiscard]] net::address_range range_of(const wire::CidrRange& from, const field_path& at);
 [[nodiscard]] nlohmann::json json_of(const google::protobuf::Struct& s);
 // Refuses a source other than the stream that brought the resource.
 void require_same_stream(const wire::ConfigSource& source, const field_path& at);

@@ -21,7 +21,10 @@ std::optional<std::string> value_of(std::string_view name, const header_source& 
 }  // namespace
 
 bool header_matcher::matches(const header_source& headers) const {
-  const std::optional<std::string> value = value_of(name, headers);
+  return matches_value(value_of(name, headers));
+}
+
+bool header_matcher::matches_value(const std::optional<std::string_view>& value) const {
   if (const auto* const p = std::get_if<presence>(&condition))
     return (value.has_value() == p->expected) != invert;
   if (!value) return false;

@@ -41,6 +41,8 @@ struct header_matcher {
   // A header that is absent fulfils a condition of its presence alone, also one that is inverted. Headers
   // with "-bin" count as absent.
   [[nodiscard]] bool matches(const header_source& headers) const;
+  // The same for the value of the header; nothing: it is absent.
+  [[nodiscard]] bool matches_value(const std::optional<std::string_view>& value) const;
 
   friend bool operator==(const header_matcher&, const header_matcher&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include "coracle/base/log.hpp"
 #include "coracle/server/server_context.hpp"
+#include "net/address_range.hpp"
 #include "net/duplex.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/repeated_lines.hpp"
@@ -17,19 +18,6 @@
 
 namespace coracle::xds {
 
-namespace {
-
-// A socket of both families has clients of IPv4 as ::ffff:0:0/96 (RFC 4291 2.5.5.2); rules mean 10.0.0.0/8.
-net::address without_mapping(const net::address& a) {
-  constexpr std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  const auto& bytes = a.ip_bytes();
-  if (a.kind() != net::address::family::ipv6 || !std::equal(mapped.begin(), mapped.end(), bytes.begin()))
-    return a;
-  return net::address::ipv4({bytes[12], bytes[13], bytes[14], bytes[15]}, a.port());
-}
-
-}  // namespace
-
 std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::duplex> raw) {
   auto config = this->config();
   if (!config) return nullptr;
@@ -37,7 +25,7 @@ std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::dupl
   net::address peer;
   raw->read_addresses(local, peer);
   const inbound_listener& of = *config->of->inbound;
-  const filter_chain* const found = of.find(without_mapping(local), without_mapping(peer));
+  const filter_chain* const found = of.find(net::without_mapping(local), net::without_mapping(peer));
   if (!found) return nullptr;
   const auto index = static_cast<std::size_t>(found - of.chains.data());
   const inbound_config::chain& chain = config->chains[index];

@@ -4,6 +4,7 @@
 #include "unit/xds/resource_builders.hpp"
 #include "xds/ads/ads_client.hpp"
 #include "xds/limits.hpp"
+#include "xds/wire/rbac.pb.h"
 
 #include <gtest/gtest.h>
 
@@ -145,6 +146,26 @@ TEST(XdsHostile, ListenersOfServersAreValidOrHaveAnError) {
   verify_clients(t, "known");
   set_tls(*l.mutable_filter_chains(0), t);
   *l.mutable_default_filter_chain() = inbound_chain("default");
+  wire::RbacFilter by;
+  wire::RbacPolicy& policy = (*by.mutable_rules()->mutable_policies())["policy"];
+  auto& both = *policy.add_permissions()->mutable_not_rule()->mutable_and_rules();
+  both.add_rules()->mutable_url_path()->mutable_path()->mutable_safe_regex()->set_regex("/a.*");
+  both.add_rules()->mutable_header()->set_name("x");
+  both.mutable_rules(1)->mutable_header()->mutable_range_match()->set_end(3);
+  policy.add_principals()->mutable_authenticated()->mutable_principal_name()->set_prefix("spiffe://");
+  policy.add_principals()->mutable_remote_ip()->set_address_prefix("10.0.0.0");
+  by.mutable_rules()->mutable_audit_logging_options()->add_logger_configs()->set_is_optional(true);
+  *by.mutable_rules()
+       ->mutable_audit_logging_options()
+       ->mutable_logger_configs(0)
+       ->mutable_audit_logger()
+       ->mutable_typed_config() =
+      packed("envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog", wire::Unread());
+  wire::HttpConnectionManager filtered = manager_of_rds("r");
+  add_filter(filtered, "rbac", packed("envoy.extensions.filters.http.rbac.v3.RBAC", by));
+  *l.add_filter_chains() = inbound_chain("filtered");
+  l.mutable_filter_chains(1)->mutable_filter_chain_match()->add_source_ports(2);
+  set_manager(*l.mutable_filter_chains(1), filtered);
   const std::string bytes = l.SerializeAsString();
   const net::address local = net::address::parse("10.0.0.1:80").value();
   const net::address peer = net::address::parse("[2001::1]:1").value();

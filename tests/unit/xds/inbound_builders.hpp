@@ -23,6 +23,16 @@ inline void set_manager(wire::FilterChain& to, const wire::HttpConnectionManager
   *filter->mutable_typed_config() = packed(manager_type, m);
 }
 
+// Before the router.
+inline void add_filter(wire::HttpConnectionManager& to, const std::string& name,
+                       const google::protobuf::Any& config) {
+  const wire::HttpFilter router = to.http_filters(to.http_filters_size() - 1);
+  wire::HttpFilter& filter = *to.mutable_http_filters(to.http_filters_size() - 1);
+  filter.set_name(name);
+  *filter.mutable_typed_config() = config;
+  *to.add_http_filters() = router;
+}
+
 inline wire::FilterChain inbound_chain(const std::string& name) {
   wire::HttpConnectionManager m = manager_of_rds("");
   *m.mutable_route_config() = accepting_routes("own");

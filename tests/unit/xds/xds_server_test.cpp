@@ -16,6 +16,7 @@
 #include "support/certificates.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/inbound_builders.hpp"
+#include "xds/wire/rbac.pb.h"
 #include "xds/wire/status.pb.h"
 
 #include <gmock/gmock.h>
@@ -160,6 +161,51 @@ TEST_F(XdsServer, IsMadeOfAServer) {
   offer(inbound_listener_at("127.0.0.1", 50051));
   wait(1s);
   EXPECT_EQ(answer(generic_stub(channel(runtime_, "127.0.0.1:50051", insecure()))), "plaintext");
+}
+
+// An RBAC filter that admits calls of one path to one port.
+void add_rbac(wire::HttpConnectionManager& to, const std::string& path, std::uint32_t port) {
+  wire::RbacFilter by;
+  wire::RbacPolicy& policy = (*by.mutable_rules()->mutable_policies())["one-path"];
+  wire::Permissions& both = *policy.add_permissions()->mutable_and_rules();
+  both.add_rules()->mutable_url_path()->mutable_path()->set_exact(path);
+  both.add_rules()->set_destination_port(port);
+  policy.add_principals()->set_any(true);
+  add_filter(to, "rbac", packed("envoy.extensions.filters.http.rbac.v3.RBAC", by));
+}
+
+TEST_F(XdsServer, AdmitsTheCallsThatItsRbacFilterAdmits) {
+  serve();
+  wire::Listener l = listener_of_server();
+  wire::HttpConnectionManager m = manager_of_rds("r");
+  add_rbac(m, "/a.A/Fast", server_->port());
+  set_manager(*l.mutable_filter_chains(0), m);
+  wire::RouteConfiguration r = accepting_routes("r");
+  plane_.offer(resource_kind::route_configuration, "r", r);
+  offer(l);
+  wait(1s);
+  EXPECT_EQ(answer(stub()), "plaintext");
+  EXPECT_EQ(answer(stub(), "/a.A/Other"), "PERMISSION_DENIED: incoming RPC did not match an allow policy");
+  // A route without the rules of the filter, and one that denies.
+  auto& host = *r.mutable_virtual_hosts(0);
+  auto& open = *host.add_routes();
+  open = host.routes(0);
+  open.mutable_match()->set_path("/a.A/Other");
+  wire::RbacPerRoute instead;
+  (*open.mutable_typed_per_filter_config())["rbac"] =
+      packed("envoy.extensions.filters.http.rbac.v3.RBACPerRoute", instead);
+  host.mutable_routes()->SwapElements(0, 1);
+  instead.mutable_rbac()->mutable_rules()->set_action(1);
+  wire::RbacPolicy& everyone = (*instead.mutable_rbac()->mutable_rules()->mutable_policies())["everyone"];
+  everyone.add_permissions()->set_any(true);
+  everyone.add_principals()->set_any(true);
+  (*host.mutable_typed_per_filter_config())["rbac"] =
+      packed("envoy.extensions.filters.http.rbac.v3.RBACPerRoute", instead);
+  plane_.offer(resource_kind::route_configuration, "r", r);
+  wait(1s);
+  EXPECT_EQ(answer(stub(), "/a.A/Other"), "plaintext");
+  EXPECT_EQ(answer(stub()), "PERMISSION_DENIED: incoming RPC matched a deny policy \"everyone\"");
+  EXPECT_THAT(plane_.rejections, IsEmpty());
 }
 
 TEST_F(XdsServer, DoesNotServeWhileItsListenerIsMissing) {
