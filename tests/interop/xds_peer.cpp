@@ -1,21 +1,26 @@
 // xds_peer server
 // xds_peer client
 // xds_peer xds_server ADDRESS
+// xds_peer authorized ADDRESS POLICY CERTIFICATE KEY CA
 //
 // For xds_test.py, xds_servers_test.py and xds_envoy_test.py. The server answers each call of any method
-// with its port; with the metadata "fail", a status code, it fails each call, with "attempts" beside it that
-// many attempts of one, and with "at", a port, only if that is its own; "late" is a time in milliseconds
-// that it takes, and with "silent" the reply is empty. The xds_server is one that a control plane
-// configures. The client reads a line "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after
-// the other, and answers with "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls
-// of the count 0 go on until the next line. Another target is that of another channel, which takes the place
-// of the one before. The clients of other implementations in peers/ do the same.
+// with its port; with the metadata "fail", a status code, it fails each call, with "attempts" beside it
+// that many attempts of one, and with "at", a port, only if that is its own; "late" is a time in
+// milliseconds that it takes, and with "silent" the reply is empty. The xds_server is one that a control
+// plane configures. The one that is authorized follows the file of an authorization policy, and its clients
+// may have certificates; see authorization_test.py. The client reads a line "COUNT TARGET PATH
+// [NAME=VALUE]..." for calls that it makes one after the other, and answers with "ANSWER=COUNT..."; an
+// answer is a reply, or the name of the status code. Calls of the count 0 go on until the next line.
+// Another target is that of another channel, which takes the place of the one before. The clients of other
+// implementations in peers/ do the same.
 #include "../../examples/command_line.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/runtime.hpp"
 #include "coracle/server.hpp"
+#include "coracle/server/authorization_policy.hpp"
 #include "coracle/server/generic_service.hpp"
+#include "coracle/tls/server_options.hpp"
 #include "coracle/xds/credentials.hpp"
 #include "coracle/xds/xds.hpp"
 #include "coracle/xds/xds_server.hpp"
@@ -29,6 +34,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -119,6 +125,23 @@ int serve_as_configured(const std::string& address) {
   return here.run();
 }
 
+int serve_by_policy(std::span<const std::string> words) {
+  tls::server_options credentials;
+  credentials.certificates = {tls::key_pair::files(words[2], words[3])};
+  credentials.client_cas = {tls::pem_source::file(words[4])};
+  credentials.clients = tls::client_certificates::requested;
+  named_by_port service;
+  server here;
+  here.set_fallback(service);
+  authorization_file_options options;
+  options.interval = authorization_file_options::interval_min;
+  authorize_by_file(here, words[1], options).throw_if_error();
+  here.listen(words[0], credentials).throw_if_error();
+  service.name = std::to_string(here.port());
+  std::cout << "listening on 127.0.0.1:" << service.name << std::endl;
+  return here.run();
+}
+
 int call() {
   runtime rt;
   channel_options options;
@@ -144,7 +167,8 @@ int call() {
 
 int main(int argc, char** argv) {
   return examples::run("xds_peer", [&] {
-    const examples::command_line line(argc, argv, "ROLE [ADDRESS]");
+    const examples::command_line line(argc, argv, "ROLE [ADDRESS] [POLICY] [CERTIFICATE] [KEY] [CA]");
+    if (line.words().size() == 6) return serve_by_policy(std::span(line.words()).subspan(1));
     if (line.words().size() == 2) return serve_as_configured(line.words()[1]);
     return line.words()[0] == "server" ? serve() : call();
   });

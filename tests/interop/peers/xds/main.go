@@ -5,6 +5,8 @@
 //	                    id begins with "envoy" get the Listeners whose name does, and others the rest.
 //	xds client          Does what tests/interop/xds_peer.cpp says.
 //	xds server ADDRESS  The same for its role xds_server.
+//	xds authorized ADDRESS POLICY CERTIFICATE KEY CA
+//	                    The same for its role authorized.
 package main
 
 import (
@@ -227,7 +229,9 @@ func main() {
 		client()
 	case len(os.Args) == 3 && os.Args[1] == "server":
 		serve(os.Args[2])
+	case len(os.Args) == 7 && os.Args[1] == "authorized":
+		serveByPolicy(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6])
 	default:
-		check(fmt.Errorf("usage: xds plane PORT ADS, xds client, xds server ADDRESS"))
+		check(fmt.Errorf("usage: xds plane PORT ADS, xds client, xds server ADDRESS, xds authorized ADDRESS POLICY CERTIFICATE KEY CA"))
 	}
 }
