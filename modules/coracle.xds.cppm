@@ -12,6 +12,7 @@ export module coracle.xds;
 export import coracle;
 
 export namespace coracle {
+using coracle::csds_scope;
 using coracle::csds_service;
 using coracle::xds_client_call;
 using coracle::xds_credentials;

@@ -1,7 +1,14 @@
 # What find_package(gRPC CONFIG) reads if gRPC_DIR is this directory: Coracle under the names of grpc++'s targets.
 
 include(CMakeFindDependencyMacro)
-find_dependency(coracle COMPONENTS tls PATHS ${CMAKE_CURRENT_LIST_DIR}/../coracle NO_DEFAULT_PATH)
+option(CORACLE_GRPCPP_XDS "Link coracle::grpcpp_xds to the targets of gRPC: control planes can configure their programs" OFF)
+set(components tls)
+set(library coracle::grpcpp)
+if(CORACLE_GRPCPP_XDS)
+  list(APPEND components grpcpp_xds)
+  set(library coracle::grpcpp_xds)
+endif()
+find_dependency(coracle COMPONENTS ${components} PATHS ${CMAKE_CURRENT_LIST_DIR}/../coracle NO_DEFAULT_PATH)
 
 # grpc++'s package finds what it stands on, and programs link that as found: absl::flags and its sisters above all. Nothing here
 # needs it, so that what is not installed is not missed.
@@ -39,7 +46,7 @@ foreach(name IN ITEMS grpc++ grpc++_unsecure grpc++_reflection grpc++_error_deta
                       address_sorting upb)
   if(NOT TARGET gRPC::${name})
     add_library(gRPC::${name} INTERFACE IMPORTED)
-    set_target_properties(gRPC::${name} PROPERTIES INTERFACE_LINK_LIBRARIES coracle::grpcpp)
+    set_target_properties(gRPC::${name} PROPERTIES INTERFACE_LINK_LIBRARIES ${library})
   endif()
 endforeach()
 
@@ -47,7 +54,7 @@ endforeach()
 if(NOT TARGET gRPC::grpcpp_otel_plugin)
   add_library(gRPC::grpcpp_otel_plugin INTERFACE IMPORTED)
   set_target_properties(gRPC::grpcpp_otel_plugin PROPERTIES INTERFACE_LINK_LIBRARIES
-    "coracle::grpcpp;coracle::opentelemetry;$<TARGET_NAME_IF_EXISTS:opentelemetry-cpp::api>")
+    "${library};coracle::opentelemetry;$<TARGET_NAME_IF_EXISTS:opentelemetry-cpp::api>")
 endif()
 
 # As in grpc++, the servers of a program that links it have reflection.

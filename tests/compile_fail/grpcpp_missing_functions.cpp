@@ -11,7 +11,6 @@ class allocator : public grpc::ContextAllocator {};
 
 void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
   grpc::GoogleDefaultCredentials();
-  grpc::XdsCredentials(grpc::InsecureChannelCredentials());
   grpc::GoogleComputeEngineCredentials();
   grpc::ServiceAccountJWTAccessCredentials("{}");
   grpc::GoogleRefreshTokenCredentials("{}");
@@ -39,7 +38,6 @@ void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
 }
 
 void servers(grpc::ServerBuilder& builder, any_service& service) {
-  grpc::XdsServerCredentials(grpc::InsecureServerCredentials());
   grpc::experimental::AltsServerCredentials(grpc::experimental::AltsServerCredentialsOptions());
   grpc::experimental::LocalServerCredentials(LOCAL_TCP);
   builder.RegisterService("service.example", &service);

@@ -71,6 +71,23 @@ def test_one_path_of_pkg_config_relinks_a_program(source, modules, user, prefix)
     assert not GOOGLES.search(user.run("ldd", program))
 
 
+def test_a_program_has_xds_if_it_asks_for_it(user, prefix):
+    """By a module of pkg-config, or an option of the build; it may name no more of it than a target."""
+    paths = {"PKG_CONFIG_PATH": f"{only(prefix, 'grpc++.pc')}:{only(prefix, 'coracle-tls.pc')}"}
+    flags = {name: user.run("pkg-config", "--cflags", "--libs", "grpc++", *more, env=paths).split()
+             for name, more in {"without": [], "with": ["coracle-grpcpp-xds"]}.items()}
+    compiled(user, "target_of_xds.o", "target_of_xds", "-c", *flags["without"])
+    for name, said in {"without": "no xDS\n", "with": "xDS\n"}.items():
+        program = user.scratch / f"{name}_xds"
+        user.run("g++", "-o", program, user.scratch / "target_of_xds.o", *flags[name])
+        assert user.run(program) == said
+        assert ("libre2" in user.run("ldd", program)) == (name == "with")
+    folder, package = user.scratch / "asks_for_xds", only(prefix, "gRPCConfig.cmake")
+    user.run("cmake", "-S", CONSUME / "relinked", "-B", folder, f"-DgRPC_DIR={package}", "-DCORACLE_GRPCPP_XDS=ON")
+    user.run("cmake", "--build", folder, "--target", "target_of_xds")
+    assert user.run(folder / "target_of_xds") == "xDS\n"
+
+
 def test_a_program_over_asio_grpc_links_the_targets(user, prefix):
     built = user.build(CONSUME / "agrpc", user.scratch / "agrpc", f"-DCMAKE_PREFIX_PATH={prefix}")
     assert user.run(built / "hello") == "Hello world\n"

@@ -52,11 +52,11 @@ def peer(name):
 class Background:
     """A program that runs until the with-block ends, and what it says."""
 
-    def __init__(self, *command, env=None):
+    def __init__(self, *command, env=None, stdin=subprocess.DEVNULL):
         self.name = pathlib.Path(command[0]).name
         self.process = subprocess.Popen(
             [str(word) for word in command], env={**os.environ, **(env or {})}, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said = []
         self._lines = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -3,9 +3,16 @@
 
 #include "coracle/server/service.hpp"
 
+#include <cstdint>
 #include <memory>
 
 namespace coracle {
+
+/// Whose resources a csds_service reports.
+enum class csds_scope : std::uint8_t {
+  runtime,  ///< those of the runtime of the server that it is added to
+  process,  ///< those of all runtimes of the process, for programs that have several
+};
 
 /// Reports the resources that the channels of xds_resolver() and the listeners of xds_server have from their
 /// control planes, with versions, states and the reasons of rejections
@@ -15,17 +22,17 @@ namespace coracle {
 ///   server.add(csds);
 ///
 /// Tools such as `grpcdebug ADDRESS xds status` can then query it. With channelz, which with_defaults() adds,
-/// it is the admin service of gRFC A38. Each call visits the loops of the server's runtime that have such
-/// clients, one after the other; `client_scope` is the target of a channel, or `#server`. A request that has
-/// node matchers fails with INVALID_ARGUMENT.
+/// it is the admin service of gRFC A38. Each call visits the loops that have such clients, one after the
+/// other. One of another runtime that does not answer within 1 s is left out. `client_scope` is the target of
+/// a channel, or `#server`. A request that has node matchers fails with INVALID_ARGUMENT.
 ///
 /// An answer contains every resource as it was received, up to 128 MiB for a channel; clients may leave them
 /// out by `exclude_resource_contents`. It reveals addresses of servers: do not add it to a server on a port
 /// that untrusted clients can reach.
 class csds_service {
  public:
-  /// The channels are those of the runtime of the server that it is added to.
-  csds_service();
+  /// scope: whose channels and servers it reports.
+  explicit csds_service(csds_scope scope = csds_scope::runtime);
   csds_service(const csds_service&) = delete;
   csds_service& operator=(const csds_service&) = delete;
   ~csds_service();

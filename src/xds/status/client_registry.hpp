@@ -1,45 +1,44 @@
-// client_registry: the clients of control planes in a runtime, of channels and servers, for CSDS (gRFC A40).
+// client_registry: the clients of control planes in the process, for CSDS (gRFC A40).
 #pragma once
 
+#include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime.hpp"
-#include "runtime/runtime_core.hpp"
 #include "xds/ads/ads_client.hpp"
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 namespace coracle::xds {
 
-// One per runtime. Any thread.
-class client_registry final : public runtime_internal::companion {
+// Those of channels and of servers. One per process, which is never destroyed. Any thread.
+class client_registry {
  public:
   struct entry {
     std::string scope;  // the target of the channel, or "#server"
     loop* on;
+    const runtime* of;
     const ads_client* client;  // for tasks on that loop
   };
 
-  static std::shared_ptr<client_registry> of(runtime& rt) {
-    return rt.core().companion_of<client_registry>();
+  static client_registry& instance() {
+    static client_registry& only = *new client_registry;
+    return only;
   }
 
-  // Keeps a client in the registry. Made and destroyed on the loop of the client.
+  // Keeps a client in the registry. Made and destroyed on the loop of the client, which ends later.
   class membership {
    public:
     membership(std::string scope, const ads_client& client)
-        : registry_(of(loop::current()->owner())),
-          id_(registry_->add({std::move(scope), loop::current(), &client})) {}
+        : id_(instance().add({std::move(scope), loop::current(), &loop::current()->owner(), &client})) {}
     membership(const membership&) = delete;
     membership& operator=(const membership&) = delete;
-    ~membership() { registry_->remove(id_); }
+    ~membership() { instance().remove(id_); }
 
    private:
-    const std::shared_ptr<client_registry> registry_;
     const std::uint64_t id_;
   };
 
@@ -53,9 +52,14 @@ class client_registry final : public runtime_internal::companion {
     const auto found = clients_.find(id);
     return found == clients_.end() ? nullptr : found->second.client;
   }
-
-  // runtime_internal::companion
-  void runtime_ended() noexcept override {}
+  // Runs `t` on the loop of the client, which may be of another runtime; destroys it if the client has gone.
+  void run_beside(std::uint64_t id, task<> t) const {
+    const std::lock_guard lock(mutex_);  // until then the client stays, and with it the runtime
+    const auto found = clients_.find(id);
+    if (found == clients_.end()) return;
+    loop& on = *found->second.on;
+    on.owner().spawn_on(on, std::move(t));
+  }
 
  private:
   std::uint64_t add(entry e) {

@@ -2,6 +2,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/on.hpp"
 #include "coracle/server/reader.hpp"
 #include "coracle/server/replies.hpp"
@@ -13,6 +14,8 @@
 #include "xds/wire/status.pb.h"
 
 #include <chrono>
+#include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -64,23 +67,56 @@ void write(const xds::resource_dump& from, bool contents, wire::GenericXdsConfig
 }
 
 // On the loop of the client.
-task<> write_client(std::shared_ptr<client_registry> of, std::uint64_t id, bool contents,
-                    wire::ClientConfig& to) {
-  const xds::ads_client* const client = of->find(id);
+task<> write_client(std::uint64_t id, bool contents, wire::ClientConfig& to) {
+  const xds::ads_client* const client = client_registry::instance().find(id);
   if (!client) co_return;
   *to.mutable_node() = client->node();
   client->visit([&](const xds::resource_dump& r) { write(r, contents, *to.add_generic_xds_configs()); });
 }
 
-task<status> answer(const wire::ClientStatusRequest& request, wire::ClientStatusResponse& to) {
+// --- of another runtime, which may end at any time
+
+using answered_config = std::promise<wire::ClientConfig>;
+
+task<> tell(std::uint64_t id, bool contents, std::shared_ptr<answered_config> asked) {
+  wire::ClientConfig one;
+  auto visit = write_client(id, contents, one);
+  co_await std::move(visit);
+  asked->set_value(std::move(one));
+}
+
+// A loop that nothing runs does not answer.
+constexpr std::chrono::seconds visit_max{1};
+
+// On a thread that may block. Without a node if the client has gone, or does not answer.
+wire::ClientConfig config_elsewhere(std::uint64_t id, bool contents) {
+  auto asked = std::make_shared<answered_config>();
+  std::future<wire::ClientConfig> answer = asked->get_future();
+  client_registry::instance().run_beside(id, tell(id, contents, std::move(asked)));
+  if (answer.wait_for(visit_max) != std::future_status::ready) return {};
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {  // the task did not run
+    return {};
+  }
+}
+
+task<status> answer(csds_scope scope, const wire::ClientStatusRequest& request,
+                    wire::ClientStatusResponse& to) {
   if (request.node_matchers_size() > 0)
     co_return status::invalid_argument("node_matchers are not supported: this is the status of one node");
-  const auto registry = client_registry::of(loop::current()->owner());
-  const auto clients = registry->all();
+  const bool contents = !request.exclude_resource_contents();
+  const runtime* const here = &loop::current()->owner();
+  const auto clients = client_registry::instance().all();
   for (const auto& [id, each] : clients) {
     wire::ClientConfig one;
-    auto visit = write_client(registry, id, !request.exclude_resource_contents(), one);
-    co_await on(*each.on, std::move(visit));
+    if (each.of == here) {
+      auto visit = write_client(id, contents, one);
+      co_await on(*each.on, std::move(visit));
+    } else if (scope == csds_scope::process) {
+      auto visit = offload(config_elsewhere, id, contents);
+      one = co_await visit;
+    }
     if (!one.has_node()) continue;
     one.set_client_scope(each.scope);
     *to.add_config() = std::move(one);
@@ -92,10 +128,12 @@ task<status> answer(const wire::ClientStatusRequest& request, wire::ClientStatus
 
 class csds_service::implementation final : public service {
  public:
+  explicit implementation(csds_scope scope) noexcept : scope_(scope) {}
+
   reply<wire::ClientStatusResponse> FetchClientStatus(server_context&,
                                                       const wire::ClientStatusRequest& request) {
     wire::ClientStatusResponse all;
-    const status found = co_await answer(request, all);
+    const status found = co_await answer(scope_, request, all);
     if (!found.ok()) co_return found;
     co_return all;
   }
@@ -104,7 +142,7 @@ class csds_service::implementation final : public service {
     wire::ClientStatusRequest request;
     while (co_await requests.read(request)) {
       wire::ClientStatusResponse all;
-      const status found = co_await answer(request, all);
+      const status found = co_await answer(scope_, request, all);
       if (!found.ok()) co_return found;
       co_yield all;
     }
@@ -120,9 +158,12 @@ class csds_service::implementation final : public service {
     };
     return table;
   }
+
+ private:
+  const csds_scope scope_;
 };
 
-csds_service::csds_service() : implementation_(std::make_unique<implementation>()) {}
+csds_service::csds_service(csds_scope scope) : implementation_(std::make_unique<implementation>(scope)) {}
 csds_service::~csds_service() = default;
 
 csds_service::operator service&() noexcept { return *implementation_; }

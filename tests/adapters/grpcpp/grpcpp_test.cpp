@@ -4,6 +4,9 @@
 #include "notification.hpp"
 #include "support/certificates.hpp"
 
+#include <grpcpp/ext/admin_services.h>
+#include <grpcpp/impl/client_unary_call.h>
+
 #include "coracle/client.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/client/sync_wait.hpp"
@@ -105,6 +108,42 @@ TEST_F(GrpcppCalls, AChannelWithInvalidOptionsFailsItsCalls) {
   connect(grpc::InsecureChannelCredentials(), arguments);
   EXPECT_EQ(find(query_of("x"), reply).error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(channel->GetState(true), GRPC_CHANNEL_TRANSIENT_FAILURE);
+}
+
+// What a program does not link is not there; grpcpp_xds_test.py has programs that do.
+TEST_F(GrpcppCalls, ATargetOfXdsNamesTheLibraryThatItNeeds) {
+  for (const char* target : {"xds:///shop", "XDS://authority/shop"}) {
+    channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
+    stub = CallKinds::NewStub(channel);
+    Reply reply;
+    const grpc::Status s = find(query_of("x"), reply);
+    EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
+    EXPECT_EQ(s.error_message(), "the program has no xDS, which the target " + std::string(target) +
+                                     " needs: link coracle::grpcpp_xds beside coracle::grpcpp");
+    EXPECT_EQ(channel->GetState(false), GRPC_CHANNEL_TRANSIENT_FAILURE);
+  }
+}
+
+TEST_F(GrpcppCalls, AdminServicesAreChannelzAlone) {
+  grpc::ServerBuilder builder;
+  grpc::AddAdminServices(&builder);
+  const auto built = builder.BuildAndStart();
+  ASSERT_NE(built, nullptr);
+  EXPECT_NE(builder.BuildAndStart(), nullptr);
+  const auto code_of = [&](const char* path) {
+    grpc::ClientContext context;
+    const grpc::Slice nothing("");
+    const grpc::ByteBuffer request(&nothing, 1);
+    grpc::ByteBuffer reply;
+    return grpc::internal::BlockingUnaryCall(
+               built->InProcessChannel({}).get(),
+               grpc::internal::RpcMethod(path, grpc::internal::RpcMethod::NORMAL_RPC), &context, request,
+               &reply)
+        .error_code();
+  };
+  EXPECT_EQ(code_of("/grpc.channelz.v1.Channelz/GetServers"), StatusCode::OK);
+  EXPECT_EQ(code_of("/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus"),
+            StatusCode::UNIMPLEMENTED);
 }
 
 // A program that waits for a connection must learn that there will be none.

@@ -44,6 +44,12 @@ namespace grpc {
 class AsyncGenericService;
 class CallbackGenericService;
 
+namespace internal {
+
+class port_listener;  // private: src/server/port_listener.hpp
+
+}  // namespace internal
+
 namespace testing {
 
 class ServerBuilderPluginTest;
@@ -182,6 +188,11 @@ class ServerBuilder {
   /// calls it first.
   virtual ChannelArguments BuildChannelArgs();
 
+  // Has another object listen at the ports, which `make` makes for each server. For the library.
+  void set_listener(std::function<std::shared_ptr<internal::port_listener>(coracle::server&)> make) {
+    make_listener_ = std::move(make);
+  }
+
  private:
   using factories = std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
   struct port {
@@ -207,6 +218,7 @@ class ServerBuilder {
   std::uint32_t refused_algorithms_ = 0;
   bool records_load_ = false;
   grpc::experimental::ServerMetricRecorder* load_ = nullptr;
+  std::function<std::shared_ptr<internal::port_listener>(coracle::server&)> make_listener_;  // may be empty
 };
 
 }  // namespace grpc

@@ -9,6 +9,7 @@
 #include "adapters/grpcpp/src/process/observed_process.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/process/process_log.hpp"
+#include "adapters/grpcpp/src/process/xds_hooks.hpp"
 #include "adapters/grpcpp/src/queue/queue_core.hpp"
 #include "adapters/grpcpp/src/threads/blocking.hpp"
 #include "adapters/grpcpp/src/threads/client_runtime.hpp"
@@ -19,6 +20,8 @@
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/security/insecure.hpp"
+
+#include <strings.h>
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +40,19 @@ namespace {
 channel_settings logged(channel_settings settings) {
   if (const auto& log = process_log())
     settings.options.interceptors.push_back(coracle::binary_log_interceptor(log));
+  return settings;
+}
+
+// The program says by what it links whether a control plane can configure its channels.
+channel_settings for_target(const std::string& target, channel_settings settings) {
+  constexpr std::string_view scheme = "xds:";
+  if (target.size() < scheme.size() || ::strncasecmp(target.data(), scheme.data(), scheme.size()) != 0)
+    return settings;
+  if (&xds_resolver_with) settings.options.add_resolver("xds", xds_resolver_with(settings.xds_bootstrap));
+  else if (settings.invalid.ok())
+    settings.invalid =
+        coracle::status::unavailable("the program has no xDS, which the target " + target +
+                                     " needs: link coracle::grpcpp_xds beside coracle::grpcpp");
   return settings;
 }
 
@@ -69,7 +85,8 @@ std::function<coracle::channel(coracle::runtime&)> maker(const std::string& targ
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const ChannelArguments& arguments)
-    : channel_core(target, credentials, logged(channel_settings(arguments)), observers_of(arguments)) {}
+    : channel_core(target, credentials, logged(for_target(target, channel_settings(arguments))),
+                   observers_of(arguments)) {}
 
 channel_core::channel_core(const std::string& target, const ChannelCredentials* credentials,
                            const channel_settings& settings, observers observing)

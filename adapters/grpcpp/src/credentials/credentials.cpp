@@ -21,10 +21,13 @@ using coracle::result;
 using coracle::task;
 
 coracle::channel_credentials channel_credentials_core::made(const std::string& target_name) const {
-  if (!tls) return coracle::insecure();
-  coracle::tls::client_options options = *tls;
-  options.target_name = target_name;
-  return options;
+  coracle::channel_credentials own = coracle::insecure();
+  if (tls) {
+    coracle::tls::client_options options = *tls;
+    options.target_name = target_name;
+    own = options;
+  }
+  return with_control_plane ? with_control_plane(std::move(own)) : own;
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ class channel_credentials_core {
  public:
   // Empty: plaintext.
   std::optional<coracle::tls::client_options> tls;
+  // Makes credentials of a control plane of these, unless it is empty: XdsCredentials().
+  std::function<coracle::channel_credentials(coracle::channel_credentials)> with_control_plane;
   std::shared_ptr<call_credentials_core> of_calls;  // may be null
 
   // target_name: overrides the name that is verified, unless it is empty.

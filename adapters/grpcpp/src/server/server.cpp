@@ -13,6 +13,7 @@
 #include "adapters/grpcpp/src/process/observed_process.hpp"
 #include "adapters/grpcpp/src/process/one_process.hpp"
 #include "adapters/grpcpp/src/process/process_log.hpp"
+#include "adapters/grpcpp/src/server/port_listener.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 #include "adapters/grpcpp/src/server/server_metrics.hpp"
 #include "adapters/grpcpp/src/server/server_plugins.hpp"
@@ -279,20 +280,23 @@ void make_way(std::string_view text) {
   if (::stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) ::unlink(path.c_str());
 }
 
-// The port, and 1 for a UNIX socket.
-coracle::result<int> listen_on(coracle::server& by, std::string_view address,
+// The port, and 1 for a UNIX socket. `listener` may be null.
+coracle::result<int> listen_on(coracle::server& by, port_listener* listener, std::string_view address,
                                const coracle::server_credentials& credentials) {
+  const auto listen = [&](std::string_view at) {
+    return listener ? listener->listen(at, credentials) : by.listen(at, credentials);
+  };
   const std::string_view text = without_scheme(address);
   make_way(text);
   const std::vector<coracle::net::address> all = resolved(text);
   coracle::status listening;
   int port = 0;  // the same for all
   if (all.empty()) {
-    listening = by.listen(text, credentials);
+    listening = listen(text);
   } else {
     for (const auto& one : all) {
-      listening = by.listen(
-          (one.port() == 0 ? one.with_port(static_cast<std::uint16_t>(port)) : one).to_string(), credentials);
+      listening =
+          listen((one.port() == 0 ? one.with_port(static_cast<std::uint16_t>(port)) : one).to_string());
       if (listening.ok()) port = by.addresses().back().port();
     }
     if (port != 0) return port;
@@ -308,9 +312,10 @@ bool server_core::start(const ServerBuilder& from, Server& of) {
   started_ = true;
   if (driven_ == driven::by_leaders && !callbacks_on_threads_) starters_.callbacks().lead(drivers_);
   else starters_.callbacks().run_on_threads();
+  const auto listener = from.make_listener_ ? from.make_listener_(server_) : nullptr;
   for (const auto& port : from.ports_) {
     const coracle::result<int> listening =
-        port.credentials ? listen_on(server_, port.address, port.credentials->core().made)
+        port.credentials ? listen_on(server_, listener.get(), port.address, port.credentials->core().made)
                          : coracle::status::invalid_argument("the credentials are a null pointer");
     if (!listening) {
       internal::library_log()

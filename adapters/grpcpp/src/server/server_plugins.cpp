@@ -1,10 +1,12 @@
 #include "adapters/grpcpp/src/server/server_plugins.hpp"
 
+#include <grpcpp/ext/admin_services.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server_builder.h>
 
+#include "adapters/grpcpp/src/process/xds_hooks.hpp"
 #include "adapters/grpcpp/src/server/server_core.hpp"
 
 #include "coracle/services/channelz_service.hpp"
@@ -70,17 +72,57 @@ class default_health final : public HealthCheckServiceInterface {
   bool shut_down_ = false;
 };
 
-class channelz_plugin final : public ServerBuilderPlugin {
+// Adds a service of Coracle.
+class admin_plugin : public ServerBuilderPlugin {
  public:
-  std::string name() override { return "channelz_service"; }
   void InitServer(ServerInitializer* initializer) override {
     coracle::server& to = initializer->server().core().server();
-    const auto made = std::make_shared<coracle::channelz_service>(to);
-    to.add(std::shared_ptr<coracle::service>(made, &static_cast<coracle::service&>(*made)));
+    to.add(service_of(to));
   }
   void Finish(ServerInitializer*) override {}
   void ChangeArguments(const std::string&, void*) override {}
   bool has_sync_methods() const override { return true; }
+
+ private:
+  virtual std::shared_ptr<coracle::service> service_of(coracle::server& to) = 0;
+};
+
+class channelz_plugin final : public admin_plugin {
+ public:
+  std::string name() override { return "channelz_service"; }
+
+ private:
+  std::shared_ptr<coracle::service> service_of(coracle::server& to) override {
+    const auto made = std::make_shared<coracle::channelz_service>(to);
+    return {made, &static_cast<coracle::service&>(*made)};
+  }
+};
+
+class csds_plugin final : public admin_plugin {
+ public:
+  std::string name() override { return "csds_service"; }
+
+ private:
+  std::shared_ptr<coracle::service> service_of(coracle::server& /*to*/) override { return new_csds(); }
+};
+
+class admin_services final : public ServerBuilderOption {
+ public:
+  void UpdateArguments(ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<ServerBuilderPlugin>>* plugins) override {
+    add<channelz_plugin>(*plugins);
+    if (&new_csds) add<csds_plugin>(*plugins);
+  }
+
+ private:
+  // Unless it is there: InitChannelzService() adds it to all servers, and a program may build several of them.
+  template <class Plugin>
+  static void add(std::vector<std::unique_ptr<ServerBuilderPlugin>>& to) {
+    auto made = std::make_unique<Plugin>();
+    for (const auto& each : to)
+      if (each->name() == made->name()) return;
+    to.push_back(std::move(made));
+  }
 };
 
 template <class Plugin>
@@ -180,6 +222,10 @@ void ProtoServerReflectionPlugin::ChangeArguments(const std::string& /*name*/, v
 void InitProtoReflectionServerBuilderPlugin() { internal::add_once<ProtoServerReflectionPlugin>(); }
 
 }  // namespace reflection
+
+void AddAdminServices(ServerBuilder* builder) {
+  builder->SetOption(std::make_unique<internal::admin_services>());
+}
 
 namespace channelz::experimental {
 

@@ -147,6 +147,8 @@ const setters<channel_settings>& of_channels() {
       {GRPC_ARG_SERVICE_CONFIG, text<to>(set_service_config)},
       {GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
        text<to>([](to& s, const std::string& v) { s.tls_target_name = v; })},
+      {GRPC_ARG_TEST_ONLY_DO_NOT_USE_IN_PROD_XDS_BOOTSTRAP_CONFIG,
+       text<to>([](to& s, const std::string& v) { s.xds_bootstrap = v; })},
   };
   return all;
 }
@@ -184,6 +186,9 @@ const setters<coracle::server_options>& of_servers() {
       {CORACLE_ARG_WEB, number<to>(answer_web)},
       {CORACLE_ARG_WEB_ORIGINS, text<to>(set_web_origins)},
       {CORACLE_ARG_CALLBACK_THREADS, number<to>([](to&, int) {})},  // of server_core
+      // Of XdsServerBuilder.
+      {GRPC_ARG_SERVER_CONFIG_CHANGE_DRAIN_GRACE_TIME_MS, number<to>([](to&, int) {})},
+      {GRPC_ARG_TEST_ONLY_DO_NOT_USE_IN_PROD_XDS_BOOTSTRAP_CONFIG, text<to>([](to&, const std::string&) {})},
       {GRPC_ARG_ALLOW_REUSEPORT, number<to>([](to& s, int n) { s.reuse_port = n != 0; })},
   };
   return all;

@@ -16,6 +16,7 @@ class channel_settings {
   explicit channel_settings(const ChannelArguments& from);
   coracle::channel_options options;
   std::string tls_target_name;
+  std::string xds_bootstrap;  // empty: that of the environment
   coracle::status invalid;
 };
 

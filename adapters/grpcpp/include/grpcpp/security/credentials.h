@@ -61,8 +61,9 @@ std::shared_ptr<ChannelCredentials> CompositeChannelCredentials(
     const std::shared_ptr<CallCredentials>& call_creds);
 std::shared_ptr<ChannelCredentials> GoogleDefaultCredentials()
     CORACLE_GRPCPP_MISSING("there are no credentials of Google: CompositeChannelCredentials() with a token");
-std::shared_ptr<ChannelCredentials> XdsCredentials(const std::shared_ptr<ChannelCredentials>& fallback)
-    CORACLE_GRPCPP_MISSING("there is no xDS yet: the fallback credentials alone");
+/// For channels to "xds:///name": the control plane says how the servers of a cluster are secured. Where it says
+/// nothing, and for other targets, `fallback` is used. Null if `fallback` is. Link coracle::grpcpp_xds.
+std::shared_ptr<ChannelCredentials> XdsCredentials(const std::shared_ptr<ChannelCredentials>& fallback);
 
 /// Sends "authorization: Bearer TOKEN".
 std::shared_ptr<CallCredentials> AccessTokenCredentials(const std::string& access_token);
@@ -106,6 +107,8 @@ std::shared_ptr<CallCredentials> ExternalAccountCredentials(const std::string& j
     CORACLE_GRPCPP_MISSING("tokens are not fetched: MetadataCredentialsFromPlugin()");
 
 namespace experimental {
+
+using grpc::XdsCredentials;  // the older name
 
 std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOptions& options);
 

@@ -52,10 +52,14 @@ class ServerCredentials {
 
 std::shared_ptr<ServerCredentials> InsecureServerCredentials();
 std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options);
-std::shared_ptr<ServerCredentials> XdsServerCredentials(const std::shared_ptr<ServerCredentials>& fallback)
-    CORACLE_GRPCPP_MISSING("there is no xDS yet: the fallback credentials alone");
+/// For the ports of an XdsServerBuilder: the control plane says how connections are secured. Where it says
+/// nothing, and for other builders, `fallback` is used, with its AuthMetadataProcessor. Null if `fallback` is.
+/// Link coracle::grpcpp_xds.
+std::shared_ptr<ServerCredentials> XdsServerCredentials(const std::shared_ptr<ServerCredentials>& fallback);
 
 namespace experimental {
+
+using grpc::XdsServerCredentials;  // the older name
 
 std::shared_ptr<ServerCredentials> TlsServerCredentials(const TlsServerCredentialsOptions& options);
 
