@@ -31,5 +31,6 @@ using coracle::tls::limits::handshake_memory_bytes;
 using coracle::tls::limits::handshake_time;
 using coracle::tls::limits::session_hosts;
 using coracle::tls::limits::sessions_per_host;
+using coracle::tls::limits::spiffe_bundle_map_bytes;
 using coracle::tls::limits::unread_answers_bytes;
 }  // namespace coracle::tls::limits

@@ -12,6 +12,8 @@ export module coracle.xds;
 export import coracle;
 
 export namespace coracle {
+using coracle::balancing_maker;
+using coracle::balancing_makers;
 using coracle::csds_scope;
 using coracle::csds_service;
 using coracle::xds_client_call;

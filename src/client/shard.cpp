@@ -55,7 +55,7 @@ shard::~shard() {
     at.scale();
     return false;
   }
-  attach(a, x, at.target_of_attempt(channel_->target));
+  attach(a, x, at.target_of_attempt(channel_->target, &a, &x));
   return true;
 }
 
@@ -67,15 +67,21 @@ CORACLE_COLD bool waits_for(const call_attempt& a, const subchannel& s) noexcept
   return route && route->waits_for_it && route->server == &s;
 }
 
+// Where the call waits for a stream of the server.
+[[gnu::always_inline]] inline base::intrusive_list<call_attempt>& queue_at(subchannel& s,
+                                                                           const call_attempt& a) noexcept {
+  if (s.own_queue() && waits_for(a, s)) [[unlikely]]
+    return *s.own_queue();
+  return s.user()->waiting;
+}
+
 }  // namespace
 
 [[gnu::always_inline]] inline void shard::place_at(call_attempt& a, pick p) noexcept {
   if (!p.to) [[unlikely]]
     return place_without_server(a, *p.otherwise);
-  if (base::intrusive_list<call_attempt>& earlier =
-          p.to->own_queue() && waits_for(a, *p.to) ? *p.to->own_queue() : p.to->user()->waiting;
-      !earlier.empty() || !open(a, *p.to))
-    wait(a, earlier);
+  base::intrusive_list<call_attempt>& earlier = queue_at(*p.to, a);
+  if (!earlier.empty() || !open(a, *p.to)) wait_for_stream(a, *p.to, earlier);
   if (p.otherwise) [[unlikely]]
     connect(*p.otherwise->idle);
 }
@@ -127,6 +133,12 @@ CORACLE_COLD void shard::wait(call_attempt& a, base::intrusive_list<call_attempt
   a.unlink();
   list.push_back(a);
   record_queued(a);
+}
+
+CORACLE_COLD void shard::wait_for_stream(call_attempt& a, subchannel& at,
+                                         base::intrusive_list<call_attempt>& list) noexcept {
+  at.hold_place_for(a);
+  wait(a, list);
 }
 
 void shard::record_queued(const call_attempt& a) noexcept {

@@ -91,6 +91,7 @@ class shard final : public runtime_internal::loop_service,
   // Returns false if the server has no stream for the call.
   bool open(call_attempt& a, subchannel& at) noexcept;
   void wait(call_attempt& a, base::intrusive_list<call_attempt>& list) noexcept;
+  void wait_for_stream(call_attempt& a, subchannel& at, base::intrusive_list<call_attempt>& list) noexcept;
   void record_queued(const call_attempt& a) noexcept;
   // Picks again for the calls that had no server.
   void serve_waiting() noexcept;

@@ -23,7 +23,14 @@ address_range address_range::of(const address& a, std::uint32_t bits) noexcept {
 }
 
 bool address_range::contains(const address& a) const noexcept {
-  return a.kind() == family && first_bits(a.ip_bytes(), bits) == bytes;
+  if (a.kind() != family) return false;
+  const auto& of = a.ip_bytes();
+  const auto whole = static_cast<std::ptrdiff_t>(bits / 8);
+  if (!std::equal(bytes.begin(), bytes.begin() + whole, of.begin())) return false;
+  const std::uint32_t rest = bits % 8;
+  if (rest == 0) return true;
+  const auto at = static_cast<std::size_t>(whole);
+  return ((bytes[at] ^ of[at]) & (0xFF00U >> rest) & 0xFFU) == 0;
 }
 
 address without_mapping(const address& a) {

@@ -144,6 +144,11 @@ void list_server_names(std::vector<security::listed_certificate>& to, const std:
   ERR_clear_error();
 }
 
+void list_trusted_ca(const X509& ca, security::certificates_in_use& to) {
+  ++to.trusted_count;
+  to.trusted_not_after = std::min(to.trusted_not_after, time_of(X509_get0_notAfter(&ca)));
+}
+
 void list_trusted(SSL_CTX& context, security::trusted_cas which, security::certificates_in_use& to) {
   to.trusted = which;
   if (which != security::trusted_cas::program) return;
@@ -151,9 +156,7 @@ void list_trusted(SSL_CTX& context, security::trusted_cas which, security::certi
   const STACK_OF(X509_OBJECT)* const all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(&context));
   for (int i = 0; i < sk_X509_OBJECT_num(all); ++i) {
     const X509* const x = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
-    if (!x) continue;
-    ++to.trusted_count;
-    to.trusted_not_after = std::min(to.trusted_not_after, time_of(X509_get0_notAfter(x)));
+    if (x) list_trusted_ca(*x, to);
   }
 }
 

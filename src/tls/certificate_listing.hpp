@@ -18,5 +18,7 @@ void list_server_names(std::vector<security::listed_certificate>& to, const std:
 
 // Adds the CAs that the context trusts. Before connections use it, because OpenSSL may add to them.
 void list_trusted(SSL_CTX& context, security::trusted_cas which, security::certificates_in_use& to);
+// Adds one of these.
+void list_trusted_ca(const X509& ca, security::certificates_in_use& to);
 
 }  // namespace coracle::tls

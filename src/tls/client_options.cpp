@@ -16,6 +16,7 @@ std::vector<std::string> files_of(const client_options& o) {
     if (s.is_file()) files.push_back(s.value());
   };
   for (const pem_source& ca : o.cas) note(ca);
+  if (!o.spiffe_bundle_map.empty()) files.push_back(o.spiffe_bundle_map);
   if (o.certificate) {
     note(o.certificate->chain());
     note(o.certificate->key());

@@ -214,7 +214,17 @@ int keep_session(SSL* ssl, SSL_SESSION* session) {
   return 1;  // takes ownership
 }
 
-status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options) {
+// Reads the roots of the options, if they have any.
+status read_roots(const std::string& file, std::unique_ptr<const spiffe_roots>& to) {
+  if (file.empty()) return {};
+  auto read = spiffe_roots::read(file);
+  if (!read) return read.status();
+  to = *std::move(read);
+  return {};
+}
+
+// roots: by which clients are verified instead of client_cas; may be null.
+status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options, const spiffe_roots* roots) {
   if (status s = use_pair(c, pair); !s.ok()) return s;
   SSL_CTX_set_alpn_select_cb(&c, &choose_http, nullptr);
   // Sessions are stored in their tickets, not here. Tickets of another context (before a reload) are not
@@ -222,14 +232,14 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
-  const auto unless_set =
-      options.client_cas.empty() ? client_certificates::ignored : client_certificates::required;
+  const bool has_cas = roots || !options.client_cas.empty();
+  const auto unless_set = has_cas ? client_certificates::required : client_certificates::ignored;
   const client_certificates clients = options.clients.value_or(unless_set);
   if (options.verifier && clients == client_certificates::ignored)
     return status::failed_precondition(
         "server_options::verifier needs certificates of clients: set server_options::client_cas");
   if (clients == client_certificates::ignored) return {};
-  if (options.client_cas.empty())
+  if (!has_cas)
     return status::failed_precondition(
         "client certificates are requested without a CA: set server_options::client_cas");
   SSL_CTX_set_verify(&c,
@@ -237,6 +247,7 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
                          ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
                          : SSL_VERIFY_PEER,
                      &record_verify_error);
+  if (roots) return roots->verify_in(c), status();
   for (const pem_source& ca : options.client_cas)
     if (status s = trust(c, ca, true); !s.ok()) return s;
   return {};
@@ -251,11 +262,12 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
     return status::failed_precondition(
         "a TLS server requires a certificate and its key: set server_options::certificates");
   auto made = std::make_shared<server_context>();
+  if (status s = read_roots(options.spiffe_bundle_map, made->roots_); !s.ok()) return s;
   std::vector<X509*> all;
   for (const key_pair& pair : options.certificates) {
     result<openssl_ptr<SSL_CTX>> c = new_context(TLS_server_method());
     if (!c) return c.status();
-    if (status s = serve_as(**c, pair, options); !s.ok()) return s;
+    if (status s = serve_as(**c, pair, options, made->roots_.get()); !s.ok()) return s;
     made->by_certificate_.push_back({*std::move(c), nullptr});
     named& last = made->by_certificate_.back();
     last.certificate = SSL_CTX_get0_certificate(last.context.get());
@@ -267,6 +279,7 @@ result<std::shared_ptr<const server_context>> server_context::make(const server_
   const bool asks = SSL_CTX_get_verify_mode(first) != SSL_VERIFY_NONE;
   list_trusted(*first, asks ? security::trusted_cas::program : security::trusted_cas::none,
                made->certificates_);
+  if (asks && made->roots_) made->roots_->list(made->certificates_);
   SSL_CTX_set_tlsext_servername_callback(first, &server_context::choose);
   SSL_CTX_set_tlsext_servername_arg(first, made.get());
   return std::shared_ptr<const server_context>(std::move(made));
@@ -297,20 +310,26 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   SSL_CTX& ctx = **c;
   if (options.certificate)
     if (status s = use_pair(ctx, *options.certificate); !s.ok()) return s;
-  for (const pem_source& ca : options.cas)
-    if (status s = trust(ctx, ca, false); !s.ok()) return s;
+  auto made = std::make_shared<client_context>();
+  if (status s = read_roots(options.spiffe_bundle_map, made->roots_); !s.ok()) return s;
+  const bool by_spiffe = made->roots_ != nullptr;
+  if (!by_spiffe)
+    for (const pem_source& ca : options.cas)
+      if (status s = trust(ctx, ca, false); !s.ok()) return s;
   if (options.verify) {
-    if (options.cas.empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
+    if (by_spiffe) made->roots_->verify_in(ctx);
+    if (!by_spiffe && options.cas.empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
       return failed("the system's CAs cannot be read");
     SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &record_verify_error);
   }
   SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(&ctx, &keep_session);
-  auto made = std::make_shared<client_context>();
   if (options.certificate)
     made->certificates_.certificates.push_back(list_certificate(ctx, options.certificate->chain()));
-  const auto trusted = options.cas.empty() ? security::trusted_cas::system : security::trusted_cas::program;
+  const auto trusted =
+      options.cas.empty() && !by_spiffe ? security::trusted_cas::system : security::trusted_cas::program;
   list_trusted(ctx, options.verify ? trusted : security::trusted_cas::none, made->certificates_);
+  if (options.verify && by_spiffe) made->roots_->list(made->certificates_);
   made->context_ = *std::move(c);
   return std::shared_ptr<const client_context>(std::move(made));
 }

@@ -7,6 +7,7 @@
 #include "coracle/tls/server_options.hpp"
 #include "tls/openssl_ptr.hpp"
 #include "tls/session_cache.hpp"
+#include "tls/spiffe_roots.hpp"
 
 #include <memory>
 #include <string_view>
@@ -30,6 +31,7 @@ class server_context {
     X509* certificate;  // that of `context`
   };
   static int choose(SSL* ssl, int* alert, void* self) noexcept;
+  std::unique_ptr<const spiffe_roots> roots_;  // of by_certificate_; null: their CAs are in them
   std::vector<named> by_certificate_;
   security::certificates_in_use certificates_;
 };
@@ -44,6 +46,7 @@ class client_context {
   [[nodiscard]] const security::certificates_in_use& certificates() const noexcept { return certificates_; }
 
  private:
+  std::unique_ptr<const spiffe_roots> roots_;  // of context_; null: its CAs are in it
   openssl_ptr<SSL_CTX> context_;
   security::certificates_in_use certificates_;
   std::unique_ptr<session_cache> sessions_ = std::make_unique<session_cache>();

@@ -20,6 +20,7 @@ std::vector<std::string> files_of(const server_options& o) {
     note(pair.key());
   }
   for (const pem_source& ca : o.client_cas) note(ca);
+  if (!o.spiffe_bundle_map.empty()) files.push_back(o.spiffe_bundle_map);
   return files;
 }
 

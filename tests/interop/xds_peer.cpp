@@ -6,7 +6,8 @@
 // For xds_test.py, xds_servers_test.py and xds_envoy_test.py. The server answers each call of any method
 // with its port; with the metadata "fail", a status code, it fails each call, with "attempts" beside it
 // that many attempts of one, and with "at", a port, only if that is its own; "late" is a time in
-// milliseconds that it takes, and with "silent" the reply is empty. The xds_server is one that a control
+// milliseconds that it takes, and with "silent" the reply is empty. With "authority", it fails calls
+// that have another one with FAILED_PRECONDITION. The xds_server is one that a control
 // plane configures. The one that is authorized follows the file of an authorization policy, and its clients
 // may have certificates; see authorization_test.py. The client reads a line "COUNT TARGET PATH
 // [NAME=VALUE]..." for calls that it makes one after the other, and answers with "ANSWER=COUNT..."; an
@@ -67,6 +68,9 @@ class named_by_port final : public generic_service {
     const int attempts = number_in(context.metadata(), "attempts");
     const auto at = context.metadata().find("at");
     const int late = number_in(context.metadata(), "late");
+    const auto wanted = context.metadata().find("authority");
+    if (wanted && *wanted != context.authority())
+      co_return status::failed_precondition("the authority is " + std::string(context.authority()));
     if (late > 0) co_await sleep_for(late * 1ms);
     if (code != 0 && (!at || *at == name) &&
         (attempts == 0 || attempts_before(context.metadata()) < attempts))

@@ -3,15 +3,20 @@ go-control-plane."""
 
 import contextlib
 import re
+import socket
+import socketserver
+import threading
 import time
 
 import pytest
 
 pytest.importorskip("grpc", reason="./dev peers installs it")
 
-from control_plane import OwnPlane, SnapshotPlane  # noqa: E402
+from google.protobuf import any_pb2  # noqa: E402
+
+from control_plane import OwnPlane, SnapshotPlane, wire  # noqa: E402
 from programs import Server, own  # noqa: E402
-from xds_resources import aggregate, cluster, endpoint, endpoints, listener, locality, message, routes, to, with_policies  # noqa: E402
+from xds_resources import aggregate, cluster, endpoint, endpoints, listener, locality, message, packed, routes, to, with_policies  # noqa: E402
 from xds_world import LIMIT_S, PLANES, World, calls_without_end, clients_of, servers_at  # noqa: E402
 
 
@@ -495,6 +500,80 @@ def test_what_is_deleted_is_gone_if_the_bootstrap_says_so(strict):
     world.expect("UNAVAILABLE")
     simple(world, one=world.ports[2])
     world.expect(world.ports[2])
+
+
+@pytest.fixture(scope="module")
+def trusting(plane, ports):
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("AUTHORITY_REWRITE", "HTTP_CONNECT"):
+            environment.setenv(f"GRPC_EXPERIMENTAL_XDS_{name}", "true")
+        with clients_of(World(plane, ports), servers_at(plane.address, features=["trusted_xds_server"])) as world:
+            yield world
+
+
+def test_a_trusted_plane_rewrites_the_authority(trusting):
+    """gRFC A81"""
+    world = trusting
+    world.name, world.target = "trusting", "xds:///trusting"
+    server = endpoint(world.ports[0])
+    server["endpoint"]["hostname"] = "zero.example"
+    world.serve(listener(world.name, "routes"), cluster("one"), endpoints("one", locality(server)),
+                routes("routes", to("one", prefix="/plain."), to("one", autoHostRewrite=True)))
+    world.expect(world.ports[0], authority="zero.example")
+    world.expect(world.ports[0], path="/plain.A/A", authority="trusting")
+
+
+class ConnectProxy(socketserver.ThreadingTCPServer):
+    """Opens tunnels, whatever they are asked for, to one port (HTTP CONNECT)."""
+
+    daemon_threads = True
+
+    def __init__(self, port):
+        self.to, self.asked = port, set()
+        super().__init__(("127.0.0.1", 0), self.Tunnel)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    class Tunnel(socketserver.BaseRequestHandler):
+        def handle(self):
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += self.request.recv(1)
+            self.server.asked.add(head.split(b"\r\n")[0].decode())
+            with socket.create_connection(("127.0.0.1", self.server.to)) as server:
+                self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                back = threading.Thread(target=self.pump, args=(server, self.request), daemon=True)
+                back.start()
+                self.pump(self.request, server)
+                back.join()
+
+        @staticmethod
+        def pump(source, to):
+            with contextlib.suppress(OSError):
+                while part := source.recv(65536):
+                    to.sendall(part)
+                to.shutdown(socket.SHUT_WR)
+
+
+def test_an_endpoint_is_reached_through_its_proxy(trusting):
+    """gRFC A86"""
+    world = trusting
+    world.name, world.target = "proxied", "xds:///proxied"
+    proxied = cluster("one")
+    proxied.transport_socket.name = "envoy.transport_sockets.http_11_proxy"
+    proxied.transport_socket.typed_config.CopyFrom(
+        packed("transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport", wire().HttpProxyTransport()))
+    with ConnectProxy(world.ports[1]) as proxy:
+        of = endpoints("one", 1)  # a port without a server
+        metadata = of.endpoints[0].lb_endpoints[0].metadata
+        address = of.endpoints[0].lb_endpoints[0].endpoint.address
+        through = type(address)()
+        through.socket_address.address, through.socket_address.port_value = proxy.server_address
+        metadata.typed_filter_metadata["envoy.http11_proxy_transport_socket.proxy_address"].CopyFrom(
+            any_pb2.Any(type_url="type.googleapis.com/envoy.config.core.v3.Address", value=through.SerializeToString()))
+        world.serve(listener(world.name, "routes"), proxied, of, routes("routes", to("one")))
+        world.expect(world.ports[1])
+        assert proxy.asked == {"CONNECT 127.0.0.1:1 HTTP/1.1"}
+        proxy.shutdown()
 
 
 @pytest.fixture

@@ -44,6 +44,9 @@ issue nameless localhost ca "extendedKeyUsage=serverAuth"
 issue_in_the_past expired "the old server" ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue untrusted "a server" other_ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue client ada ca "subjectAltName=DNS:ada.example,URI:spiffe://example/ada,email:ada@example\nextendedKeyUsage=clientAuth"
+# Servers of SPIFFE trust domains, the last one with an id too many.
+issue web "the web server" ca "subjectAltName=URI:spiffe://example/web"
+issue two_ids "a server" ca "subjectAltName=URI:spiffe://example/web,URI:spiffe://example/mail"
 # A URI with a line break in it, and more names than anybody reads. In DER, where a GeneralNames of n (a URI of 25 bytes and
 # 60 times one of 16) has a length of two bytes.
 talk() {

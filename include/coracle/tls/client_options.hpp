@@ -36,6 +36,14 @@ class client_options {
   client_options() noexcept {}
   /// The CAs to trust instead of the system's CAs. Default: none, which trusts the system's.
   std::vector<pem_source> cas;
+  /// The path of a SPIFFE bundle map, JSON that has the CAs of SPIFFE trust domains, to trust instead of
+  /// `cas` (gRFC A87):
+  /// `{"trust_domains": {"example.org": {"keys": [{"use": "x509-svid", "x5c": ["MII..."]}]}}}`. A server's
+  /// certificate must have exactly one URI among its subjectAltNames, a SPIFFE id such as
+  /// `spiffe://example.org/web`, and a CA of that trust domain must have issued it. Certificates with SPIFFE
+  /// ids often have no other name: see `verify_name`. The file is read again when it changes. Default: empty,
+  /// for none.
+  std::string spiffe_bundle_map;
   /// The certificate that the client presents to servers that request one (mTLS). Default: none.
   std::optional<key_pair> certificate;
   /// Overrides the target's name for verification, SNI and :authority, whatever the target is. For tests.

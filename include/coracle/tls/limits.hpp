@@ -32,6 +32,8 @@ inline constexpr std::size_t session_hosts = 64;
 inline constexpr std::size_t connection_memory_bytes = 16u << 10;
 /// The additional memory that is charged during the handshake (56 to 73 KiB in all).
 inline constexpr std::size_t handshake_memory_bytes = 48u << 10;
+/// The maximum size of a file of client_options::spiffe_bundle_map or server_options::spiffe_bundle_map.
+inline constexpr std::size_t spiffe_bundle_map_bytes = 4u << 20;
 /// The minimum interval between two checks for changed files.
 inline constexpr duration file_check_interval = std::chrono::seconds(1);
 

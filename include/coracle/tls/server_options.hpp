@@ -45,7 +45,11 @@ class server_options {
   /// The CAs that issue the certificates of clients (mTLS); server_context::auth() returns the result of the
   /// verification. Default: none, and clients are not asked for certificates.
   std::vector<pem_source> client_cas;
-  /// Whether clients must present a certificate. Default: required if there are `client_cas`, else ignored.
+  /// The path of a SPIFFE bundle map, by which clients are verified instead of `client_cas`; see
+  /// client_options::spiffe_bundle_map. Default: empty, for none.
+  std::string spiffe_bundle_map;
+  /// Whether clients must present a certificate. Default: required if there are `client_cas` or a
+  /// `spiffe_bundle_map`, else ignored.
   std::optional<client_certificates> clients;
   /// Accepts or rejects a client by its certificate, after the verification by `client_cas`, which it
   /// requires. See peer_verifier for its rules. Not called for clients without a certificate, which

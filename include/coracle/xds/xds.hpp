@@ -1,17 +1,28 @@
 // xds_resolver: channels whose servers, routes and balancing a control plane configures. Link coracle::xds.
 #pragma once
 
+#include "coracle/base/result.hpp"
+#include "coracle/client/balancing.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/xds/xds_filter.hpp"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 namespace coracle {
+
+/// Makes a balancing policy of the program's from its configuration, a JSON object. An error rejects the
+/// Cluster that has it.
+using balancing_maker = std::function<result<balancing>(std::string_view config)>;
+/// Such policies by their names.
+using balancing_makers = std::map<std::string, balancing_maker, std::less<>>;
 
 /// The options of xds_resolver().
 class xds_options {
@@ -27,6 +38,11 @@ class xds_options {
   /// Default: none, and the bootstrap's files are used: the certificate of the client, and the CAs, which are
   /// those of the system without a file. Control planes with "insecure" are connected to in plaintext.
   std::optional<channel_credentials> control_plane_tls;
+  /// The policies of the program's that control planes may choose for the servers of a Cluster (gRFC A52):
+  /// its load_balancing_policy has an xds.type.v3.TypedStruct, whose type_url ends with the policy's name
+  /// after the last "/", and whose value is the configuration; alone, or below WrrLocality. Called on the
+  /// loop on which the channel resolves, when the Cluster arrives; a function must not block. Default: none.
+  balancing_makers policies;
   /// Kinds of HTTP filters, beside those that the library knows (gRFC A39): a control plane may then list
   /// them in Listeners, with overrides in routes. Default: none, and a Listener with another filter that is
   /// not optional is rejected.

@@ -111,6 +111,8 @@ void pick_first::adopt(std::vector<endpoint> order) {
   for (const entry& old : list_)
     if (old.at) host_.drop_subchannel(*old.at);
   list_ = std::move(after);
+  for (const entry& e : list_)
+    if (e.at) e.at->set_where(e.where);
 }
 
 // --- connecting

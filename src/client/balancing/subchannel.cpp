@@ -73,6 +73,7 @@ void subchannel::begin_attempt() noexcept {
   };
   if (std::any_of(connections_.begin(), connections_.end(), is_stable)) backoff_.reset();
   attempting_ = true;
+  dialed_ = nullptr;
   attempt_began_ = loop_.now();
   record_state();
   if (!base::if_memory_allows([this] { work_.spawn(attempt()); })) attempt_failed(no_memory);
@@ -87,7 +88,9 @@ task<> subchannel::attempt() {
   using made = result<std::unique_ptr<net::duplex>>;
   made outcome = status::unavailable("not connected");
   try {
-    task<made> dial = params_.by->dial(loop_, where_);
+    const endpoint to = where_;  // which may change meanwhile
+    const std::optional<net::address> proxy = proxy_ ? std::optional(*proxy_) : std::nullopt;
+    task<made> dial = proxy ? params_.by->dial_through(loop_, *proxy, to) : params_.by->dial(loop_, to);
     with_timeout<made> limited(connect_timeout, std::move(dial));
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
@@ -200,6 +203,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   if (health_service_ && !params_.http1 && !base::if_memory_allows([&] { begin_health(*l); }))
     return c.close(transport::error_code::no_error, no_memory);
   begin_load(*l);
+  if (const auto before = std::exchange(dialed_, nullptr)) leave_withdrawn(*l, *before);
   schedule_state_report();
 }
 
@@ -247,15 +251,37 @@ void subchannel::report_load_to(load_listener& l, bool with_calls, std::optional
 }
 
 // Without memory for it, this call is not observed.
-const call_target& subchannel::observed_target(const call_target& of_channel) noexcept {
-  if (!own_target_) {
-    call_target mine = of_channel;
-    mine.ends = this;
-    own_target_.reset(new (std::nothrow) const call_target(mine));
+const call_target& subchannel::observed_target(const call_target& of_channel, call_attempt* a,
+                                               const transport::exchange* x) noexcept {
+  if (a) a->release_place();
+  // Credentials that yield to a control plane may be plaintext for some servers, and TLS for this one.
+  const bool secure = x && x->auth();
+  const call_route* const route = a ? a->terms().route.get() : nullptr;
+  const bool rewritten = route && route->rewrites_authority && !host_name_.empty();
+  std::unique_ptr<call_target>& mine = own_targets_[(secure ? 2 : 0) + (rewritten ? 1 : 0)];
+  if (!mine) {
+    mine.reset(new (std::nothrow) call_target(of_channel));
+    if (!mine) return of_channel;
+    mine->ends = this;
+    if (secure) mine->scheme = "https";
+    mine->is_rewritten = rewritten;
+    if (rewritten) mine->authority = host_name_;
   }
-  if (!own_target_) return of_channel;
   if (attempts_) attempts_->began();
-  return *own_target_;
+  return *mine;
+}
+
+// The authority of a target is read when its headers are written, and not after that.
+void subchannel::name_host(std::string name) {
+  host_name_ = std::move(name);
+  for (const auto& t : own_targets_)
+    if (t && t->is_rewritten) t->authority = host_name_;
+}
+
+void subchannel::hold_place_for(call_attempt& a) noexcept {
+  if (!attempts_ || a.has_place()) return;
+  // Without memory for it, the call is counted when it has a stream.
+  base::if_memory_allows([&] { a.hold_place(attempts_->place()); });
 }
 
 // Over HTTP/1.1 the watch would occupy the connection. Without memory for it, the connection has no reports.
@@ -376,6 +402,40 @@ void subchannel::on_health(health_watch& w) noexcept {
 }
 
 // --- losing connections
+
+namespace {
+
+bool has_address(const endpoint& e, const net::address& a) {
+  return e.address() == a ||
+         std::find(e.other_addresses().begin(), e.other_addresses().end(), a) != e.other_addresses().end();
+}
+
+}  // namespace
+
+void subchannel::set_where(const endpoint& e) {
+  if (where_ == e) return;
+  const endpoint before = std::exchange(where_, e);
+  if (before.other_addresses() == e.other_addresses()) return;
+  if (attempting_ && !dialed_) dialed_ = std::make_unique<const endpoint>(before);
+  for (connection_entry& l : connections_)
+    if (l.ready) leave_withdrawn(l, before);
+}
+
+// A connection to an address that is in neither list, because a proxy or the program's connector made it,
+// stays.
+void subchannel::leave_withdrawn(connection_entry& l, const endpoint& before) noexcept {
+  const net::address& at = l.connection->peer_address();
+  if (l.draining || closing_ || has_address(where_, at) || !has_address(before, at)) return;
+  l.draining = true;
+  stop_watches(l);
+  record_event("disconnected: the server no longer has this address", severity::info);
+  l.connection->drain();
+  schedule_state_report();
+}
+
+void subchannel::connect_through(const std::optional<net::address>& proxy) {
+  proxy_ = proxy ? std::make_unique<const net::address>(*proxy) : nullptr;
+}
 
 void subchannel::on_going_away(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);

@@ -15,6 +15,7 @@
 #include "rpc/channel_registry.hpp"
 #include "transport/exchange.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -123,6 +124,8 @@ class attempt_observer {
   virtual void began() noexcept = 0;
   virtual void ended(status_code code, const metadata& trailing) noexcept = 0;
   virtual void abandoned() noexcept = 0;
+  // A place for an attempt that waits for a stream of the subchannel. May throw std::bad_alloc.
+  [[nodiscard]] virtual std::unique_ptr<held_place> place() { return nullptr; }
 };
 
 // The same for all subchannels of a channel.
@@ -161,7 +164,9 @@ class subchannel final : private transport::connection_owner,
 
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const endpoint& where() const noexcept { return where_; }
-  void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
+  // The server with another weight, or with other addresses behind the first one. Connections to addresses
+  // that it no longer has close when their calls have ended.
+  void set_where(const endpoint& e);
   // A number of the user's, to find what it knows of this server.
   void set_index(std::size_t i) noexcept { index_ = i; }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
@@ -188,16 +193,23 @@ class subchannel final : private transport::connection_owner,
   void secure_by(server_security s) { security_ = std::move(s); }
   // Counts how attempts end in `to`; null: no longer.
   void count_outcomes(std::shared_ptr<attempt_outcomes> to) noexcept { outcomes_ = std::move(to); }
+  // The name that :authority gets for calls whose route asks for it (gRFC A81); empty: none.
+  void name_host(std::string name);
+  // Connections from now on go through this HTTP CONNECT proxy (gRFC A86); nothing: they are direct.
+  void connect_through(const std::optional<net::address>& proxy);
   // To be called before connect().
   void observe_attempts(std::shared_ptr<attempt_observer> by) noexcept { attempts_ = std::move(by); }
   // Ejected, it is in TRANSIENT_FAILURE for its user, with this reason, whatever its connections are (gRFC
   // A50); they stay. OK brings it back.
   void eject(const status& reason) noexcept;
-  // For an attempt that gets a stream. Returns `of_channel`, or its copy for this server if a policy observes
-  // attempts.
-  [[nodiscard]] const call_target& target_of_attempt(const call_target& of_channel) noexcept {
-    return load_of_calls_ || outcomes_ || attempts_ ? observed_target(of_channel) : of_channel;
+  // For an attempt that gets the stream `x`. Returns `of_channel`, or its copy for this server if a policy
+  // observes attempts.
+  [[nodiscard]] const call_target& target_of_attempt(const call_target& of_channel, call_attempt* a = nullptr,
+                                                     const transport::exchange* x = nullptr) noexcept {
+    return load_of_calls_ || outcomes_ || attempts_ ? observed_target(of_channel, a, x) : of_channel;
   }
+  // The attempt will wait for a stream.
+  void hold_place_for(call_attempt& a) noexcept;
   // Begins an attempt if the state is IDLE, or would be if it was not ejected.
   void connect() noexcept;
   // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
@@ -258,7 +270,9 @@ class subchannel final : private transport::connection_owner,
   }
 
   [[nodiscard]] connectivity connection_state() const noexcept;
-  [[gnu::cold]] const call_target& observed_target(const call_target& of_channel) noexcept;
+  [[gnu::cold]] const call_target& observed_target(const call_target& of_channel, call_attempt* a,
+                                                   const transport::exchange* x) noexcept;
+  void leave_withdrawn(connection_entry& l, const endpoint& before) noexcept;
   void end_connections(bool at_once, std::string_view reason) noexcept;
   void reduce_resets(http2::limits& l) const noexcept;
   void begin_attempt() noexcept;
@@ -317,7 +331,11 @@ class subchannel final : private transport::connection_owner,
   std::shared_ptr<attempt_outcomes> outcomes_;
   std::shared_ptr<attempt_observer> attempts_;
   status ejected_;  // OK: it is not
-  std::unique_ptr<const call_target> own_target_;
+  std::string host_name_;
+  std::unique_ptr<const net::address> proxy_;  // null: none
+  std::unique_ptr<const endpoint> dialed_;  // where the attempt leads to, if where_ has changed meanwhile
+  // Of calls over TLS, or with host_name_ as their authority, or with both; and those with neither.
+  std::array<std::unique_ptr<call_target>, 4> own_targets_;
 };
 
 }  // namespace coracle::client

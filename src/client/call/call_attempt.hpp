@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 class http_observer;
@@ -75,6 +76,16 @@ struct call_target {
   std::string_view user_agent;  // empty: library_user_agent()
   wire_options wire{};
   attempt_end_sink* ends = nullptr;  // of the server; null: no policy wants to know
+  bool is_rewritten = false;  // the authority is that of the server, and not of the channel (gRFC A81)
+};
+
+// A place among the calls in progress that a policy limits (gRFC A32): it is free again when this ends.
+class held_place {
+ public:
+  held_place() noexcept = default;
+  held_place(const held_place&) = delete;
+  held_place& operator=(const held_place&) = delete;
+  virtual ~held_place() = default;
 };
 
 // Why a channel gives an attempt no exchange; determines whether a retry is allowed.
@@ -104,6 +115,10 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // A policy that drops calls has let it pass: it is not drawn again while it waits for a stream.
   [[nodiscard]] bool admitted() const noexcept { return admitted_; }
   void set_admitted() const noexcept { admitted_ = true; }
+  // Holds the place of an attempt that waits for a stream, until it has one or ends.
+  [[nodiscard]] bool has_place() const noexcept { return place_ != nullptr; }
+  void hold_place(std::unique_ptr<held_place> p) noexcept { place_ = std::move(p); }
+  void release_place() noexcept { place_.reset(); }
 
   // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
@@ -117,9 +132,16 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
  protected:
   ~call_attempt() = default;
+  // An attempt that ends waits no longer.
+  void leave_queue() noexcept {
+    if (!linked()) return;
+    list_hook::unlink();
+    place_.reset();
+  }
 
  private:
   const call_terms& terms_;
+  std::unique_ptr<held_place> place_;
   mutable bool admitted_ = false;  // picks see the attempt as const
 };
 

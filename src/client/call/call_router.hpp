@@ -62,6 +62,7 @@ struct call_route : coro::pooled {
   // whether no other one takes the call, which then waits in the own_queue() of the server.
   mutable const subchannel* server = nullptr;
   mutable bool waits_for_it = false;
+  bool rewrites_authority = false;  // :authority is the host name of the server (gRFC A81)
 };
 
 // What else a route has for a call.

@@ -585,7 +585,7 @@ void client_call::end(status reason, bool inside) noexcept {
   end_watched_attempt();
   if (!outcome_.ok() || !terms_.one_reply || reply_codec_) notify_observer(outcome_);
   else if (watched_) watched_->keep_observer();
-  list_hook::unlink();  // a call that waits for a connection stops waiting
+  leave_queue();
   if (chain_) [[unlikely]]
     return chain_->on_attempt_ended();
   finish(inside);
@@ -699,7 +699,10 @@ CORACLE_COLD void client_call::attempts_failed(attempt_result& last) noexcept {
   end(last.outcome, false);
 }
 
-CORACLE_COLD void client_call::fail(const status& reason, refusal) noexcept { end(reason, false); }
+CORACLE_COLD void client_call::fail(const status& reason, refusal) noexcept {
+  release_place();
+  end(reason, false);
+}
 
 void client_call::send_request() {
   if (request_) {

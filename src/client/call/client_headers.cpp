@@ -189,7 +189,8 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
                            unsigned previous_attempts, const observed_attempt* more) {
   const request_fields first = first_fields(target, terms);
   // What is kept has the authority of the channel.
-  sent_header_cache::entry* const kept = terms.options.authority.empty() ? entry_for(to, first) : nullptr;
+  const bool is_usual = terms.options.authority.empty() && !target.is_rewritten;
+  sent_header_cache::entry* const kept = is_usual ? entry_for(to, first) : nullptr;
   const bool is_kept = kept && kept->is_of(first);
   // What was sent before is valid.
   if (!is_kept && !is_valid(first, terms.path.data())) [[unlikely]]

@@ -227,7 +227,7 @@ void replayed_attempt::abandon() noexcept {
 
 void replayed_attempt::cancel(const status& reason) noexcept {
   in_flight_ = false;
-  list_hook::unlink();
+  leave_queue();
   abandon();
   end_watch(watch_, reason);
 }
@@ -316,6 +316,7 @@ transport::exchange replayed_attempt::release_exchange() noexcept {
 // --- results
 
 void replayed_attempt::fail(const status& reason, refusal refused) noexcept {
+  release_place();
   attempt_result e;
   e.outcome = reason;
   e.final = refused == refusal::final;

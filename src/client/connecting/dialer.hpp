@@ -26,6 +26,13 @@ class dialer {
   // Obeys the stop token and the deadline of its awaiter; `to` must outlive it.
   virtual task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) = 0;
 
+  // Through an HTTP CONNECT proxy that a control plane has configured (gRFC A86). A dialer that does not
+  // connect to the addresses of servers itself ignores the proxy.
+  virtual task<result<std::unique_ptr<net::duplex>>> dial_through(loop& on, const net::address& /*proxy*/,
+                                                                  const endpoint& to) {
+    return dial(on, to);
+  }
+
  protected:
   dialer() noexcept = default;
 };

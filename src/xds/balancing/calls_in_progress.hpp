@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/balancing/subchannel.hpp"
+#include "client/call/call_attempt.hpp"
 #include "xds/load/cluster_load.hpp"
 
 #include <atomic>
@@ -27,17 +28,19 @@ class calls_in_progress {
   std::atomic<std::uint32_t> n_{0};
 };
 
-// Counts the calls of one policy to one locality, on its loop. Its subchannels, and the calls on them,
-// outlive the policy.
-class calls_to_locality final : public client::attempt_observer {
+// Counts the calls on one subchannel, on its loop. It outlives the policy, and so do the calls on it.
+class calls_to_server final : public client::attempt_observer {
  public:
-  // Counts them, and those that are open, there from now on. load: null if it is not reported.
-  void count_in(std::shared_ptr<calls_in_progress> all, std::shared_ptr<locality_load> load) noexcept {
+  // Counts them, and those that are open, there from now on.
+  void count_in(std::shared_ptr<calls_in_progress> all) noexcept {
     if (all_) all_->subtract(here_);
-    if (load_) load_->hand_over(here_);
     all_ = std::move(all);
-    load_ = std::move(load);
     all_->add(here_);
+  }
+  // The same for the load of their locality; null: it is not reported.
+  void count_at(std::shared_ptr<locality_load> load) noexcept {
+    if (load_) load_->hand_over(here_);
+    load_ = std::move(load);
     if (load_) load_->take_over(here_);
   }
 
@@ -52,8 +55,23 @@ class calls_to_locality final : public client::attempt_observer {
     if (load_) load_->ended(code, trailing);
   }
   void abandoned() noexcept override { ended(status_code::cancelled, {}); }
+  // A call that waits for a stream is in progress.
+  [[nodiscard]] std::unique_ptr<client::held_place> place() override {
+    return std::make_unique<place_in_progress>(all_);
+  }
 
  private:
+  class place_in_progress final : public client::held_place {
+   public:
+    explicit place_in_progress(std::shared_ptr<calls_in_progress> among) noexcept : among_(std::move(among)) {
+      among_->add(1);
+    }
+    ~place_in_progress() override { among_->subtract(1); }
+
+   private:
+    const std::shared_ptr<calls_in_progress> among_;
+  };
+
   std::uint32_t here_ = 0;
   std::shared_ptr<calls_in_progress> all_;
   std::shared_ptr<locality_load> load_;

@@ -34,43 +34,62 @@ void drops::update(const balancing& policy, const std::vector<client::endpoint>&
   for (const drop_category& each : options().categories)
     add("the control plane has the call dropped, category " + base::printable(each.category));
   add("the cluster has its maximum of calls in progress, which is " + std::to_string(options().calls_max));
-  std::erase_if(calls_, [](const auto& c) { return c.second.use_count() == 1; });
-  for (const auto& [where, calls] : calls_) calls->count_in(options().calls, load_of(where));
+  for (const server& s : servers_) apply_facts(s);
   const balancing& below = static_cast<const drops_config&>(*config_).child();
   if (child_.update(below, servers, *this)) child_->connect();
 }
 
-void drops::publish(connectivity c, const status& reason) noexcept {
-  state_ = c;
-  above_.publish(c, reason);
+const server_facts& drops::facts_of(const net::address& at) const noexcept {
+  static const server_facts none;
+  const auto known = options().servers.find(at);
+  return known == options().servers.end() ? none : *known->second.of;
+}
+
+void drops::apply_facts(const server& s) const {
+  if (!s.to) return s.calls->count_in(options().calls);
+  const server_facts& facts = facts_of(s.to->where().address());
+  s.calls->count_in(options().calls);
+  s.calls->count_at(load_of(facts.locality));
+  s.to->name_host(facts.hostname);
+  s.to->connect_through(facts.proxy);
 }
 
 client::subchannel& drops::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {
-  const auto known = options().localities.find(to.address());
-  const locality where = known == options().localities.end() ? locality() : known->second;
-  std::shared_ptr<calls_to_locality>& calls = calls_[where];
-  if (!calls) {
-    auto made = std::make_shared<calls_to_locality>();
-    made->count_in(options().calls, load_of(where));
-    calls = std::move(made);
+  if (servers_.size() == servers_.capacity()) {
+    std::erase_if(servers_, [](const server& s) { return s.calls.use_count() == 1; });
+    servers_.reserve(2 * servers_.size() + 4);
   }
+  server added{nullptr, std::make_shared<calls_to_server>()};
   client::subchannel& made = above_.make_subchannel(to, user);
-  made.observe_attempts(calls);
+  made.observe_attempts(added.calls);
+  added.to = &made;
+  servers_.push_back(std::move(added));
+  apply_facts(servers_.back());
   return made;
 }
 
+// The calls that are open there are counted on.
+void drops::drop_subchannel(client::subchannel& s) noexcept {
+  for (server& each : servers_)
+    if (each.to == &s) each.to = nullptr;
+  above_.drop_subchannel(s);
+}
+
 client::pick drops::choose(const client::pick_info& call) {
-  if (state_ != connectivity::ready || call.attempt().admitted()) return child_->choose(call);
+  const client::pick chosen = child_->choose(call);
+  if (!chosen.to || call.attempt().has_place()) return chosen;
   const drops_options& o = options();
+  const bool is_drawn = call.attempt().admitted();
   std::size_t reason = 0;
   for (const drop_category& each : o.categories) {
-    if (host_.owner_loop().io().random() % million < each.millionths) return drop(reason, each.category);
+    if (!is_drawn && host_.owner_loop().io().random() % million < each.millionths)
+      return drop(reason, each.category);
     ++reason;
   }
   if (o.calls->count() >= o.calls_max) [[unlikely]]
     return drop(reason, {});
   call.attempt().set_admitted();
-  return child_->choose(call);
+  return chosen;
 }
 
 client::pick drops::drop(std::size_t reason, std::string_view category) const {

@@ -13,21 +13,41 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace coracle::xds {
 
-// Where servers are.
-using server_localities = std::map<net::address, locality>;
+// What a control plane says of a server.
+struct server_facts {
+  xds::locality locality;
+  std::string hostname;  // for :authority (gRFC A81); may be empty
+  std::optional<net::address> proxy;  // for HTTP CONNECT (gRFC A86)
+
+  friend bool operator==(const server_facts&, const server_facts&) = default;
+};
+
+// Shared by servers that have nothing else of their own.
+struct shared_facts {
+  std::shared_ptr<const server_facts> of;
+
+  friend bool operator==(const shared_facts& a, const shared_facts& b) noexcept {
+    return a.of == b.of || (a.of && b.of && *a.of == *b.of);
+  }
+};
+
+// By each of their addresses.
+using facts_by_server = std::map<net::address, shared_facts>;
 
 struct drops_options {
   std::vector<drop_category> categories;
   std::uint32_t calls_max = 0;
   std::shared_ptr<calls_in_progress> calls;
   std::shared_ptr<cluster_load> load;  // null: it is not reported
-  server_localities localities;
+  facts_by_server servers;
 
   friend bool operator==(const drops_options&, const drops_options&) = default;
 };
@@ -51,8 +71,10 @@ class drops_config final : public client::policy_config {
 };
 
 // Each category has a draw of its own. A call that is dropped fails even if it waits for ready, and is not
-// retried. Nothing is dropped before the child is READY, and a call has one draw, however long it waits.
-// Calls are in progress from the time that they have a stream.
+// retried. Nothing is dropped before the child has a server for the call, and a call has one draw, however
+// long it waits.
+// Calls are in progress from the time that they have a server, also while they wait for a stream of it. A
+// server whose locality changes has its calls counted there from then on.
 class drops final : public client::balancer, private client::forwarding_host {
  public:
   explicit drops(client::balancer_host& host) noexcept : balancer(host), forwarding_host(host) {}
@@ -64,16 +86,22 @@ class drops final : public client::balancer, private client::forwarding_host {
 
  private:
   // balancer_host
-  void publish(connectivity c, const status& reason) noexcept override;
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
+  void drop_subchannel(client::subchannel& s) noexcept override;
 
+  // A subchannel that was made, until it is dropped and its calls have ended.
+  struct server {
+    client::subchannel* to;  // null when it is dropped
+    std::shared_ptr<calls_to_server> calls;
+  };
   [[nodiscard]] const drops_options& options() const noexcept;
+  [[nodiscard]] const server_facts& facts_of(const net::address& at) const noexcept;
   [[nodiscard]] client::pick drop(std::size_t reason, std::string_view category) const;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
+  void apply_facts(const server& s) const;
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config
-  std::map<locality, std::shared_ptr<calls_to_locality>> calls_;  // of subchannels that were made
-  connectivity state_ = connectivity::connecting;  // of the child
+  std::vector<server> servers_;
   // What the calls of a category get, in the order of the categories; and then those above the maximum.
   std::vector<client::no_server> dropped_;
   client::policy_slot child_;

@@ -32,6 +32,10 @@ struct certificate_files {
   std::string spiffe_trust_bundles;  // gRFC A87
   duration refresh_interval = std::chrono::seconds(600);
 
+  [[nodiscard]] bool has_authorities() const noexcept {
+    return !authorities.empty() || !spiffe_trust_bundles.empty();
+  }
+
   friend bool operator==(const certificate_files&, const certificate_files&) = default;
 };
 

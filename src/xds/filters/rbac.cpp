@@ -38,24 +38,17 @@ class rbac_type final : public filter_type {
   }
   [[nodiscard]] std::shared_ptr<const filter> read(const filter_source& from, matcher_reader& matchers,
                                                    const field_path& at) const override {
-    check_size(from, at);
     return filter_of(parsed<wire::RbacFilter>(from, at), from, matchers, at);
   }
   // Without rules, it admits every call of its routes.
   [[nodiscard]] std::shared_ptr<const filter> read_override(const filter_source& from,
                                                             matcher_reader& matchers,
                                                             const field_path& at) const override {
-    check_size(from, at);
     const auto override_of = parsed<wire::RbacPerRoute>(from, at);
     return filter_of(override_of.rbac(), from, matchers, at.at("rbac"));
   }
 
  private:
-  static void check_size(const filter_source& from, const field_path& at) {
-    if (from.content.size() > limits::rbac_bytes_max)
-      at.refuse("has " + std::to_string(from.content.size()) + " bytes, limit " +
-                std::to_string(limits::rbac_bytes_max));
-  }
   static std::shared_ptr<const filter> filter_of(const wire::RbacFilter& by, const filter_source& from,
                                                  matcher_reader& matchers, const field_path& at) {
     if (!by.has_rules()) return nullptr;

@@ -2,6 +2,7 @@
 
 #include "client/connecting/backoff.hpp"
 #include "coracle/coro/environment.hpp"
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
 #include "xds/ads/wait_until.hpp"
@@ -24,7 +25,7 @@ void host_lookups::end_unused() {
   std::erase_if(lookups_, [](const auto& entry) {
     lookup& l = *entry.second;
     if (std::exchange(l.used, false)) return false;
-    l.ended = true;
+    l.stop.request_stop();
     l.due.set();
     return true;
   });
@@ -51,11 +52,13 @@ task<> host_lookups::begin_all(scope& all) {
 
 task<> host_lookups::follow(std::shared_ptr<lookup> l) {
   client::backoff pauses;
-  while (!l->ended) {
+  while (!l->ended()) {
     l->due.reset();
     std::string host = l->of.host;
-    auto found = co_await names_.resolve(std::move(host), l->of.port);
-    if (l->ended) co_return;
+    task<result<addresses>> asking = names_.resolve(std::move(host), l->of.port);
+    stop_on limited(l->stop.token(), std::move(asking));
+    auto found = co_await limited;
+    if (l->ended()) co_return;
     const bool is_found = found.ok();
     if (is_found || !l->latest || !l->latest->ok()) {
       l->latest = std::move(found);

@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/resolver.hpp"
@@ -44,7 +45,9 @@ class host_lookups {
     event<> due;
     bool begun = false;
     bool used = true;
-    bool ended = false;
+    coro::stop_source stop;  // when it is no longer used
+
+    [[nodiscard]] bool ended() const noexcept { return stop.stop_requested(); }
   };
   [[nodiscard]] task<> begin_all(scope& all);
   [[nodiscard]] task<> follow(std::shared_ptr<lookup> l);

@@ -6,6 +6,7 @@
 #include "client/balancing/weighted_target.hpp"
 #include "client/naming/service_config_data.hpp"
 #include "coracle/net/address.hpp"
+#include "http/field_rules.hpp"
 #include "xds/balancing/drops.hpp"
 #include "xds/balancing/failing.hpp"
 #include "xds/balancing/override_host.hpp"
@@ -32,7 +33,7 @@ struct leaf_policy {
   bool by_locality = false;  // one for each locality, each with its share of the calls
 };
 
-result<leaf_policy> leaf_policy_of(const cluster& of) {
+result<leaf_policy> leaf_policy_of(const cluster& of, program_policies& of_program) {
   // gRFC A37: the addresses of a host name are those of one server.
   if (std::holds_alternative<socket_address>(of.discovery))
     return leaf_policy{balancing::pick_first(), false};
@@ -42,6 +43,14 @@ result<leaf_policy> leaf_policy_of(const cluster& of) {
     found.by_locality = true;
     nlohmann::json below = config[0]["xds_wrr_locality_experimental"]["childPolicy"];
     config = std::move(below);
+  }
+  if (config.is_array() && config.size() == 1 && config[0].size() == 1) {
+    const auto only = config[0].begin();
+    if (auto custom = of_program.find(only.key(), text_of(only.value()))) {
+      if (!*custom) return custom->status();
+      found.policy = **std::move(custom);
+      return found;
+    }
   }
   const auto parsed = service_config::parse(nlohmann::json::object({{"loadBalancingConfig", config}}).dump());
   if (!parsed) return parsed.status();
@@ -115,12 +124,20 @@ session_servers servers_of_sessions(const cluster& of, const std::vector<localit
   return to;
 }
 
-server_localities localities_of(const std::vector<locality_endpoints>& level) {
-  server_localities all;
+facts_by_server facts_of(const std::vector<locality_endpoints>& level, bool through_proxy) {
+  facts_by_server all;
+  std::shared_ptr<const server_facts> last;
   for (const locality_endpoints& l : level)
-    for (const endpoint& e : l.endpoints)
+    for (const endpoint& e : l.endpoints) {
+      server_facts facts{l.locality, {}, {}};
+      // What HTTP forbids is no name of a host, and would fail the calls.
+      if (http::valid_authority(e.hostname)) facts.hostname = e.hostname;
+      if (const socket_address* const proxy = through_proxy ? l.proxy_of(e) : nullptr)
+        facts.proxy = address_of(*proxy);
+      if (!last || *last != facts) last = std::make_shared<const server_facts>(std::move(facts));
       for (const socket_address& each : e.addresses)
-        if (auto at = address_of(each)) all.emplace(*std::move(at), l.locality);
+        if (auto at = address_of(each)) all.emplace(*std::move(at), shared_facts{last});
+    }
   return all;
 }
 
@@ -184,6 +201,7 @@ policy_tree::built policy_tree::build(const target_state& of) {
   }
   std::erase_if(leaves_, [](const auto& entry) { return !entry.second.used; });
   credentials_.end_unused();
+  policies_.end_unused();
   return {balancing(std::make_shared<const client::cluster_manager_config>(std::move(children))),
           std::move(clusters)};
 }
@@ -210,7 +228,7 @@ balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
       fail(l.problem);
       continue;
     }
-    const auto leaf = leaf_policy_of(*l.config);
+    const auto leaf = leaf_policy_of(*l.config, policies_);
     if (!leaf) {
       fail(status::unavailable("cluster " + l.name + ": its balancing policy is not supported: " +
                                std::string(leaf.status().message())));
@@ -233,7 +251,7 @@ balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
     std::vector<named_level> now;
     for (const auto& level : l.endpoints->priorities) {
       level_policy below = level_policy_of(level, *leaf, l.name);
-      dropping.localities = localities_of(level);
+      dropping.servers = facts_of(level, l.config->through_proxy);
       if (has_sessions)
         below.policy = balancing(std::make_shared<const override_host_config>(
             servers_of_sessions(*l.config, level), std::move(below.policy)));

@@ -4,6 +4,7 @@
 #include "client/call/call_router.hpp"
 #include "coracle/client/balancing.hpp"
 #include "xds/load/cluster_load.hpp"
+#include "xds/resolving/program_policies.hpp"
 #include "xds/resolving/target_watcher.hpp"
 #include "xds/security/cluster_credentials.hpp"
 
@@ -27,8 +28,9 @@ class policy_tree {
   // Where the load of a cluster, and of what its endpoints are called, is counted; null: nowhere.
   using load_source =
       std::function<std::shared_ptr<cluster_load>(const std::string& cluster, const std::string& service)>;
-  policy_tree(std::shared_ptr<const bootstrap> from, load_source loads)
-      : loads_(std::move(loads)), credentials_(std::move(from)) {}
+  // policies: must outlive it.
+  policy_tree(std::shared_ptr<const bootstrap> from, load_source loads, program_policies& policies)
+      : loads_(std::move(loads)), policies_(policies), credentials_(std::move(from)) {}
 
   // By the names of clusters. One object means one cluster, as long as a call or a route has it.
   using clusters_by_name = std::map<std::string, std::shared_ptr<const client::routed_cluster>, std::less<>>;
@@ -60,6 +62,7 @@ class policy_tree {
                                        const std::vector<locality_endpoints>& level) const;
 
   const load_source loads_;
+  program_policies& policies_;
   std::map<std::string, std::weak_ptr<const client::routed_cluster>, std::less<>> routed_;
   credentials_by_cluster credentials_;
   std::map<std::string, leaf_levels, std::less<>> leaves_;  // by "cluster leaf"

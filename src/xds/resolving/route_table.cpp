@@ -45,6 +45,7 @@ route_table::route_table(const target_state& of, const policy_tree::clusters_by_
     if (timeout && *timeout > duration::zero()) config.timeout = timeout;
     config.retry = retries_of(r.action);
     if (config.timeout || config.retry) to.config = std::move(config);
+    to.rewrites_authority = r.action.rewrites_authority;
     to.plain = r.match.headers.empty() && !r.match.millionths && r.kind == xds::route::action_kind::forward &&
                to.clusters.size() == 1 && r.action.hash_policies.empty() &&
                to.clusters.front().filters.empty();
@@ -61,6 +62,7 @@ bool route_table::route(std::string_view path, const metadata& headers, loop& he
     return route_by_more(fitting, path, headers, here, to, with);
   const destination& found = destinations_[fitting.front()];
   to.cluster = found.clusters.front().to;
+  to.rewrites_authority = found.rewrites_authority;
   if (found.config) with.config = &*found.config;
   return true;
 }
@@ -94,6 +96,7 @@ bool route_table::route_by_more(std::span<const std::uint32_t> fitting, std::str
     if (call->is_filtered()) with.filters = std::move(call);
   }
   to.cluster = of_route.clusters[chosen].to;
+  to.rewrites_authority = of_route.rewrites_authority;
   if (of_route.config) with.config = &*of_route.config;
   if (!found->action.hash_policies.empty())
     to.hash = hash_of_call(found->action.hash_policies, source, channel_id_);

@@ -36,6 +36,7 @@ class route_table final : public client::call_router {
   struct destination {
     std::vector<routed> clusters;  // by their indices in the action
     std::optional<client::method_config> config;
+    bool rewrites_authority = false;  // gRFC A81
     bool plain = false;  // the path decides: every call goes to the one cluster, without a hash and filters
   };
 

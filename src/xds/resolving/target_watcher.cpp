@@ -13,15 +13,18 @@ namespace coracle::xds {
 
 namespace {
 
-// The addresses of a host name are those of one server (gRFC A37), whose name TLS has to know (gRFC A101).
-std::shared_ptr<const cluster_endpoints> endpoint_at(const std::string& cluster_name, const std::string& host,
+// The addresses of a host name are those of one server (gRFC A37), whose name TLS has to know (gRFC A101),
+// and :authority, there with its port (gRFC A81).
+std::shared_ptr<const cluster_endpoints> endpoint_at(const std::string& cluster_name,
+                                                     const socket_address& name,
                                                      const host_lookups::addresses& found) {
   cluster_endpoints only;
   only.name = cluster_name;
   locality_endpoints& here = only.priorities.emplace_back().emplace_back();
   here.weight = 1;
   endpoint& server = here.endpoints.emplace_back();
-  server.hostname = host;
+  const bool is_v6_host = name.host.find(':') != name.host.npos;
+  server.hostname = (is_v6_host ? "[" + name.host + "]" : name.host) + ":" + std::to_string(name.port);
   for (const net::address& a : found) {
     if (!a.is_ip()) continue;
     const std::string text = a.to_string();
@@ -163,7 +166,7 @@ result<std::shared_ptr<const cluster_endpoints>> target_watcher::resolved(const 
     incomplete_ = true;
     return status::unavailable("not known yet");
   }
-  if (found->ok()) return endpoint_at(cluster_name, name.host, **found);
+  if (found->ok()) return endpoint_at(cluster_name, name, **found);
   return status::unavailable("cluster " + cluster_name + ": the name " + base::printable(name.host) +
                              " cannot be resolved: " + std::string(found->status().message()));
 }

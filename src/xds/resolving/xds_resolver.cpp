@@ -1,10 +1,8 @@
 #include "coracle/base/version.hpp"
-#include "coracle/client/channel.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/security/insecure.hpp"
 #include "coracle/xds/xds.hpp"
 #include "runtime/backend.hpp"
 #include "xds/ads/ads_driver.hpp"
@@ -14,6 +12,7 @@
 #include "xds/resolving/policy_tree.hpp"
 #include "xds/resolving/route_table.hpp"
 #include "xds/resolving/target_watcher.hpp"
+#include "xds/security/plane_channels.hpp"
 #include "xds/status/client_registry.hpp"
 
 #include <exception>
@@ -33,12 +32,6 @@ result<std::shared_ptr<const bootstrap>> bootstrap_of(const xds_options& options
   return std::make_shared<const bootstrap>(*std::move(read));
 }
 
-channel_credentials credentials_for(const management_server& server, const xds_options& options) {
-  if (!server.security.tls) return insecure();
-  if (options.control_plane_tls) return *options.control_plane_tls;
-  return credentials_of(*server.security.tls);
-}
-
 // What a channel has as long as it resolves.
 class resolving {
  public:
@@ -50,23 +43,25 @@ class resolving {
         channel_id_(here.io().random()),
         changed_(here),
         bootstrap_(std::move(from)),
-        options_(options),
-        driver_(bootstrap_,
-                {user_agent_name,
-                 version_text,
-                 [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
-                 {},
-                 false,
-                 std::make_shared<const filter_types>(options.filters)},
-                [this](const management_server& server) { return channel_to(server); }),
+        planes_(here.owner(), options),
+        policies_(options.policies),
+        driver_(
+            bootstrap_,
+            {user_agent_name, version_text,
+             [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
+             [this](std::string_view name, std::string_view config) { return policies_.check(name, config); },
+             false, std::make_shared<const filter_types>(options.filters)},
+            [this](const management_server& server) { return planes_.to(server); }),
         lrs_(bootstrap_, user_agent_name, version_text,
-             [this](const management_server& server) { return channel_to(server); }),
-        tree_(bootstrap_,
-              [this](const std::string& cluster, const std::string& service) {
-                const auto from_server = driver_.client().server_of_cluster(cluster);
-                return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
-                                   : nullptr;
-              }),
+             [this](const management_server& server) { return planes_.to(server); }),
+        tree_(
+            bootstrap_,
+            [this](const std::string& cluster, const std::string& service) {
+              const auto from_server = driver_.client().server_of_cluster(cluster);
+              return from_server ? lrs_.load_of(driver_.client().server(*from_server), cluster, service)
+                                 : nullptr;
+            },
+            policies_),
         hosts_(changed_),
         watcher_(driver_, hosts_, listener_name, of.endpoint(), changed_) {}
 
@@ -90,9 +85,6 @@ class resolving {
  private:
   static constexpr const char* user_agent_name = "coracle";
 
-  [[nodiscard]] channel channel_to(const management_server& server) const {
-    return channel(here_.owner(), server.uri, credentials_for(server, options_));
-  }
   [[nodiscard]] task<> publish() {
     for (;;) {
       changed_.reset();
@@ -147,7 +139,8 @@ class resolving {
   const std::uint64_t channel_id_;
   event<> changed_;
   const std::shared_ptr<const bootstrap> bootstrap_;
-  const xds_options options_;
+  plane_channels planes_;
+  program_policies policies_;
   ads_driver driver_;
   lrs_client lrs_;
   const client_registry::membership shown_{target_, driver_.client()};

@@ -74,7 +74,7 @@ json weighted_round_robin(const wire::WeightedRoundRobin& from, const field_path
 
 class policy_reader {
  public:
-  explicit policy_reader(const custom_policies& has_custom) : has_custom_(has_custom) {}
+  explicit policy_reader(custom_policies has_custom) : has_custom_(std::move(has_custom)) {}
 
   [[nodiscard]] json read(const wire::LoadBalancingPolicy& from, std::size_t depth,
                           const field_path& at) const {
@@ -97,8 +97,11 @@ class policy_reader {
     if (is_typed_struct(type)) {
       const auto custom = unpacked<wire::TypedStruct>(any, at);
       const std::string name = custom.type_url().substr(custom.type_url().rfind('/') + 1);
-      if (!has_custom_ || !has_custom_(name)) return std::nullopt;
-      return one_policy(name.c_str(), json_of(custom.value()));
+      json config = json_of(custom.value());
+      const auto accepted = has_custom_ ? has_custom_(name, text_of(config)) : std::nullopt;
+      if (!accepted) return std::nullopt;
+      if (!accepted->ok()) at.refuse(base::printable(accepted->message()));
+      return one_policy(name.c_str(), std::move(config));
     }
     constexpr std::string_view package = "envoy.extensions.load_balancing_policies.";
     if (!type.starts_with(package)) return std::nullopt;
@@ -126,17 +129,23 @@ class policy_reader {
     if (type == "random_subsetting.v3.RandomSubsetting") {
       const auto m = unpacked<wire::RandomSubsetting>(any, at);
       if (m.subset_size().value() == 0) at.at("subset_size").refuse("must be more than 0");
-      return one_policy("random_subsetting_experimental",
-                        {{"subsetSize", m.subset_size().value()},
-                         {"childPolicy", read(m.child_policy(), depth + 1, at.at("child_policy"))}});
+      return one_policy(
+          "random_subsetting_experimental",
+          {{"subsetSize", m.subset_size().value()},
+           // A program's policy cannot be there: service configs have no names for them.
+           {"childPolicy", policy_reader(nullptr).read(m.child_policy(), depth + 1, at.at("child_policy"))}});
     }
     return std::nullopt;
   }
 
-  const custom_policies& has_custom_;
+  const custom_policies has_custom_;
 };
 
 }  // namespace
+
+std::string text_of(const json& config) {
+  return config.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 json balancing_config_of(const wire::Cluster& from, const custom_policies& has_custom, const field_path& at) {
   if (from.has_load_balancing_policy())

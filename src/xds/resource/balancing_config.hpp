@@ -2,11 +2,14 @@
 // A52).
 #pragma once
 
+#include "coracle/base/status.hpp"
 #include "xds/resource/field_path.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace coracle::xds {
@@ -15,11 +18,14 @@ namespace wire {
 class Cluster;
 }
 
-// Whether there is a policy of that name of a program's own, for a TypedStruct.
-using custom_policies = std::function<bool(std::string_view name)>;
+// Whether the policy of a program with that name, for a TypedStruct, accepts a configuration; nothing if
+// there is none of that name.
+using custom_policies = std::function<std::optional<status>(std::string_view name, std::string_view config)>;
 
 // The loadBalancingConfig with one policy: [{"round_robin":{}}]. Throws invalid_resource.
 [[nodiscard]] nlohmann::json balancing_config_of(const wire::Cluster& from, const custom_policies& has_custom,
                                                  const field_path& at);
+// As text, also if some of its strings are not UTF-8.
+[[nodiscard]] std::string text_of(const nlohmann::json& config);
 
 }  // namespace coracle::xds

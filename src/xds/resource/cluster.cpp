@@ -142,8 +142,7 @@ cluster read_cluster(const wire::Cluster& from, const certificate_providers& has
   cluster to;
   to.name = from.name();
   to.discovery = discovery_of(from, at);
-  to.balancing = balancing_config_of(from, has_custom, at)
-                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  to.balancing = text_of(balancing_config_of(from, has_custom, at));
   read_circuit_breakers(from.circuit_breakers(), at.at("circuit_breakers"), to);
   if (from.has_lrs_server()) {
     if (from.lrs_server().source_case() != wire::ConfigSource::kSelf)

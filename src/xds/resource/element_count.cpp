@@ -4,18 +4,22 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace coracle::xds {
 
 namespace {
 
-// A field with lists: itself one, or a message or an Any on the way to them.
+// A field with lists: itself one, or a message or an Any on the way to them. Numbers may be packed: then the
+// elements of a list are those in its content.
 struct list_field {
   int number;
   bool is_list;
   std::span<const list_field> within = {};
+  bool is_number = false;
 };
 
 constexpr list_field struct_fields[] = {{1, true}};
@@ -24,7 +28,9 @@ constexpr list_field metadata_fields[] = {{1, true, struct_entry}, {2, true}};
 
 constexpr list_field endpoint_fields[] = {{4, true}};
 constexpr list_field lb_endpoint_fields[] = {{1, false, endpoint_fields}, {3, false, metadata_fields}};
-constexpr list_field locality_fields[] = {{2, true, lb_endpoint_fields}, {9, false, metadata_fields}};
+constexpr list_field lb_endpoint_list[] = {{1, true, lb_endpoint_fields}};
+constexpr list_field locality_fields[] = {
+    {2, true, lb_endpoint_fields}, {7, false, lb_endpoint_list}, {9, false, metadata_fields}};
 constexpr list_field policy_fields[] = {{2, true}};
 constexpr list_field assignment_fields[] = {{2, true, locality_fields}, {4, false, policy_fields}};
 
@@ -56,9 +62,12 @@ constexpr list_field tls_socket_fields[] = {{3, false, tls_any}};
 constexpr list_field proxied_fields[] = {{1, false, tls_socket_fields}, {1, false, tls_fields}};
 constexpr list_field socket_any[] = {{2, false, proxied_fields}};
 constexpr list_field socket_fields[] = {{3, false, socket_any}};
+constexpr list_field statuses_fields[] = {{1, true, {}, true}};
+constexpr list_field common_lb_fields[] = {{8, false, statuses_fields}};
 constexpr list_field cluster_fields[] = {{10, false, breaker_fields},
                                          {24, false, socket_fields},
                                          {25, false, metadata_fields},
+                                         {27, false, common_lb_fields},
                                          {33, false, assignment_fields},
                                          {38, false, cluster_type_fields},
                                          {41, false, policies_fields},
@@ -66,13 +75,15 @@ constexpr list_field cluster_fields[] = {{10, false, breaker_fields},
                                          {57, true}};
 
 constexpr list_field network_filter_fields[] = {{4, false, manager_any}};
-constexpr list_field chain_match_fields[] = {{3, true}, {6, true}, {7, true}, {10, true}, {11, true}};
+constexpr list_field chain_match_fields[] = {
+    {3, true}, {6, true}, {7, true, {}, true}, {10, true}, {11, true}};
 constexpr list_field chain_fields[] = {
     {1, false, chain_match_fields}, {3, true, network_filter_fields}, {6, false, tls_socket_fields}};
 constexpr list_field listener_fields[] = {
     {3, true, chain_fields}, {9, true}, {19, false, api_listener_fields}, {25, false, chain_fields}};
 
-// Passes the number and the content of each field with a length on. Groups need no place of their own: their
+// Passes the number and the content of each field with a length on, and the number of each other one with a
+// variable size. Groups need no place of their own: their
 // fields count as if they were there without them.
 template <class Each>
 void walk(std::string_view message, const Each& each) {
@@ -84,6 +95,7 @@ void walk(std::string_view message, const Each& each) {
     switch (tag & 7) {
       case 0:
         if (!in.ReadVarint64(&number)) return;
+        each(static_cast<int>(tag >> 3), std::nullopt);
         break;
       case 1:
         if (!in.Skip(8)) return;
@@ -103,13 +115,18 @@ void walk(std::string_view message, const Each& each) {
   }
 }
 
+// The last byte of each number has no highest bit.
+std::size_t numbers_in(std::string_view packed) noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(packed, [](char c) { return (c & 0x80) == 0; }));
+}
+
 std::size_t count(std::string_view message, std::span<const list_field> fields) {
   std::size_t found = 0;
-  walk(message, [&](int number, std::string_view content) {
+  walk(message, [&](int number, std::optional<std::string_view> content) {
     for (const list_field& f : fields) {
-      if (f.number != number) continue;
-      found += f.is_list;
-      if (!f.within.empty()) found += count(content, f.within);
+      if (f.number != number || (!content && !f.is_number)) continue;
+      found += f.is_number && content ? numbers_in(*content) : f.is_list;
+      if (!f.within.empty()) found += count(*content, f.within);
     }
   });
   return found;
@@ -128,10 +145,10 @@ std::size_t element_count(resource_kind kind, std::string_view bytes) {
 
 field_occurrences occurrences(std::string_view message, int number) {
   field_occurrences found;
-  walk(message, [&](int of, std::string_view content) {
-    if (of != number) return;
+  walk(message, [&](int of, std::optional<std::string_view> content) {
+    if (of != number || !content) return;
     ++found.count;
-    found.last = content;
+    found.last = *content;
   });
   return found;
 }

@@ -130,9 +130,16 @@ cluster_endpoints read_endpoints(const wire::ClusterLoadAssignment& from, const 
       here.refuse("makes the sum of weights of priority " + std::to_string(l.priority()) +
                   " exceed 4294967295");
     one.proxy = proxy_of(l.metadata(), here.at("metadata"));
+    if (l.has_leds_cluster_locality_config())
+      here.at("leds_cluster_locality_config")
+          .refuse("is not supported: send the endpoints in lb_endpoints or load_balancer_endpoints");
+    // gRFC A95: the list replaces the field.
+    const bool has_list = l.has_load_balancer_endpoints();
+    const auto& listed = has_list ? l.load_balancer_endpoints().lb_endpoints() : l.lb_endpoints();
+    const std::string_view name = has_list ? "load_balancer_endpoints.lb_endpoints" : "lb_endpoints";
     std::uint64_t sum = 0;
-    for (int j = 0; j < l.lb_endpoints_size(); ++j) {
-      endpoint e = reader.read(l.lb_endpoints(j), here.at("lb_endpoints", static_cast<std::size_t>(j)));
+    for (int j = 0; j < listed.size(); ++j) {
+      endpoint e = reader.read(listed.at(j), here.at(name, static_cast<std::size_t>(j)));
       if ((sum += e.weight) > weight_sum_max)
         here.refuse("has endpoints whose sum of weights exceeds 4294967295");
       one.endpoints.push_back(std::move(e));

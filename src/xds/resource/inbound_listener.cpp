@@ -103,13 +103,19 @@ bool is_same_or_loopback(const net::address& local, const net::address& peer) {
 // does not come back if none of these fits the next criterion.
 const filter_chain* inbound_listener::find(const net::address& local, const net::address& peer) const {
   std::vector<const rule*> left;
+  left.reserve(rules.size());
   for (const rule& r : rules) left.push_back(&r);
   const auto keep_best = [&left](const auto& rank_of) {
     std::optional<std::int64_t> best;
-    for (const rule* const r : left)
-      if (const std::optional<std::int64_t> one = rank_of(r->criteria); one && (!best || *one > *best))
-        best = one;
-    std::erase_if(left, [&](const rule* r) { return !best || rank_of(r->criteria) != best; });
+    std::size_t kept = 0;
+    for (const rule* const r : left) {
+      const std::optional<std::int64_t> one = rank_of(r->criteria);
+      if (!one || (best && *one < *best)) continue;
+      if (!best || *one > *best) kept = 0;
+      best = one;
+      left[kept++] = r;
+    }
+    left.resize(kept);
   };
   using ranked = std::optional<std::int64_t>;
   keep_best([&](const chain_criteria& c) { return rank(c.destination, local); });

@@ -1,6 +1,8 @@
 #include "xds/security/cluster_credentials.hpp"
 
 #include "base/printable.hpp"
+#include "client/naming/host_and_port.hpp"
+#include "coracle/net/address.hpp"
 #include "xds/security/subject_names.hpp"
 
 #include <utility>
@@ -21,9 +23,10 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
   certificate_files files;
   if (of.authorities) {
     const auto found = from.certificate_providers.find(of.authorities->instance);
-    if (found == from.certificate_providers.end() || found->second.authorities.empty())
+    if (found == from.certificate_providers.end() || !found->second.has_authorities())
       return missing_file(*of.authorities, "ca_certificate_file");
     files.authorities = found->second.authorities;
+    files.spiffe_trust_bundles = found->second.spiffe_trust_bundles;
   }
   if (of.certificate) {
     const auto found = from.certificate_providers.find(of.certificate->instance);
@@ -32,9 +35,9 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
     files.certificate = found->second.certificate;
     files.private_key = found->second.private_key;
   }
-  auto options = client_options_of(files);
-  if (!options || checks_host) return options;
-  options->verify_name = false;
+  tls::client_options options = client_options_of(files);
+  if (checks_host) return options;
+  options.verify_name = false;
   if (of.subject_names.empty()) {
     // The authorities of a provider may be the mesh's own; those of the system sign for any name.
     if (of.authorities) return options;
@@ -43,7 +46,7 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
         "every "
         "public certificate would do: set match_subject_alt_names, or sni with auto_sni_san_validation");
   }
-  options->verifier = [accepted = of.subject_names](const tls::peer_certificate& server) {
+  options.verifier = [accepted = of.subject_names](const tls::peer_certificate& server) {
     if (has_accepted_name(accepted, server.identities())) return status();
     return status::unauthenticated(
         "none of its subjectAltNames matches those that the control plane accepts for the cluster; it has " +
@@ -60,22 +63,16 @@ status missing_file(const provider_instance& named, const char* file) {
                              ", which the control plane requires of it; add it to its config");
 }
 
-result<tls::client_options> client_options_of(const certificate_files& files) {
-  if (files.authorities.empty() && !files.spiffe_trust_bundles.empty())
-    return status::failed_precondition(
-        "spiffe_trust_bundle_map_file is not supported; set ca_certificate_file instead");
+tls::client_options client_options_of(const certificate_files& files) {
   tls::client_options options;
+  options.spiffe_bundle_map = files.spiffe_trust_bundles;
   if (!files.authorities.empty()) options.cas = {tls::pem_source::file(files.authorities)};
   if (!files.certificate.empty())
     options.certificate = tls::key_pair::files(files.certificate, files.private_key);
   return options;
 }
 
-channel_credentials credentials_of(const certificate_files& files) {
-  const auto options = client_options_of(files);
-  if (!options) return security::built<security::client_security>(options.status());
-  return *options;
-}
+channel_credentials credentials_of(const certificate_files& files) { return client_options_of(files); }
 
 cluster_credentials::cluster_credentials(const upstream_tls& of, bool checks_host, const bootstrap& from)
     : built_(options_for(of, checks_host, from)) {}
@@ -87,7 +84,11 @@ client::server_security credentials_by_cluster::of(const std::string& cluster, c
   if (known.config != config) known = {config, nullptr, nullptr};
   known.used = true;
   std::string host = config.sends_hostname && !hostname.empty() ? hostname : config.server_name;
-  const bool checks_host = config.checks_server_name && !host.empty();
+  // SNI has no IP addresses (RFC 6066 3): none is sent, and the cluster's matchers decide.
+  const auto parts = client::split_host_and_port(host);
+  const bool is_v6 = parts && parts->host.find(':') != parts->host.npos;
+  const bool is_address = is_v6 || (parts && net::address::parse(parts->host + ":0").ok());
+  const bool checks_host = config.checks_server_name && !host.empty() && !is_address;
   std::shared_ptr<cluster_credentials>& found = checks_host ? known.by_host : known.by_names;
   if (!found) found = std::make_shared<cluster_credentials>(config, checks_host, *from_);
   return {found, std::move(host)};

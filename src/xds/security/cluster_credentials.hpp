@@ -15,9 +15,9 @@
 
 namespace coracle::xds {
 
-// The options for files of the bootstrap: without authorities, those of the system are trusted. Not for
-// files that are not supported.
-[[nodiscard]] result<tls::client_options> client_options_of(const certificate_files& files);
+// The options for files of the bootstrap: without authorities, those of the system are trusted. The bundles
+// of trust domains come before a file of authorities (gRFC A87).
+[[nodiscard]] tls::client_options client_options_of(const certificate_files& files);
 // Why a provider of the bootstrap cannot be used: its file of that name is missing.
 [[nodiscard]] status missing_file(const provider_instance& named, const char* file);
 // For a control plane (gRFC A65). If a file cannot be used, they hold the error.

@@ -13,10 +13,52 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace coracle::xds {
+
+// Chains have different credentials if they have different certificates.
+std::vector<server_credentials> inbound::all_credentials() const {
+  std::vector<server_credentials> all{fallback_};
+  if (const auto config = this->config())
+    for (const inbound_config::chain& c : config->chains)
+      if (c.credentials) all.push_back(c.credentials->get());
+  return all;
+}
+
+status inbound::reload() {
+  status first;
+  for (const server_credentials& c : all_credentials()) {
+    const status one = c.secure() ? c.security()->reload() : c.failure();
+    if (first.ok()) first = one;
+  }
+  return first;
+}
+
+security::certificates_in_use inbound::certificates(loop& on) {
+  security::certificates_in_use all;
+  for (const server_credentials& c : all_credentials()) {
+    if (!c.failure().ok() && all.reload_error.ok()) {
+      all.reload_error = c.failure();
+      all.reload_failed = on.wall_now();
+    }
+    if (!c.secure()) continue;
+    security::certificates_in_use one = c.security()->certificates(on);
+    std::ranges::move(one.certificates, std::back_inserter(all.certificates));
+    if (one.trusted > all.trusted) all.trusted = one.trusted;
+    if (one.trusted_count > 0 && (all.trusted_count == 0 || one.trusted_not_after < all.trusted_not_after))
+      all.trusted_not_after = one.trusted_not_after;
+    all.trusted_count += one.trusted_count;
+    all.loaded = std::max(all.loaded, one.loaded);
+    if (all.reload_error.ok() && !one.reload_error.ok()) {
+      all.reload_error = one.reload_error;
+      all.reload_failed = one.reload_failed;
+    }
+  }
+  return all;
+}
 
 std::unique_ptr<net::duplex> inbound::secure(loop& on, std::unique_ptr<net::duplex> raw) {
   auto config = this->config();

@@ -10,6 +10,7 @@
 #include "server/server_state.hpp"
 #include "xds/ads/ads_driver.hpp"
 #include "xds/resource/listener.hpp"
+#include "xds/security/plane_channels.hpp"
 #include "xds/security/retried_credentials.hpp"
 #include "xds/status/client_registry.hpp"
 
@@ -71,10 +72,9 @@ class inbound final : public security::server_security {
   explicit inbound(server_credentials fallback) : fallback_(std::move(fallback)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override;
-  status reload() override { return fallback_.secure() ? fallback_.security()->reload() : status(); }
-  security::certificates_in_use certificates(loop& on) override {
-    return fallback_.secure() ? fallback_.security()->certificates(on) : security::certificates_in_use();
-  }
+  // Of the fallback, and then of the chains.
+  status reload() override;
+  security::certificates_in_use certificates(loop& on) override;
 
   // Whether the control plane may say how connections are secured.
   [[nodiscard]] bool yields() const noexcept {
@@ -91,6 +91,8 @@ class inbound final : public security::server_security {
   }
 
  private:
+  [[nodiscard]] std::vector<server_credentials> all_credentials() const;
+
   const server_credentials fallback_;
   mutable std::mutex mutex_;
   std::shared_ptr<const inbound_config> config_;
@@ -130,7 +132,6 @@ class inbound_watcher {
   void use(std::shared_ptr<const inbound_config> config, status mode, scope& drains);
   [[nodiscard]] task<> end_after_grace(std::weak_ptr<const inbound_config> config);
   void end_connections(std::shared_ptr<const inbound_config> of, bool at_once);
-  [[nodiscard]] channel channel_to(const management_server& plane) const;
 
   loop& here_;
   const std::shared_ptr<const inbound_options> options_;
@@ -139,6 +140,7 @@ class inbound_watcher {
   const std::weak_ptr<server_internal::server_state> server_;
   event<> changed_;
   event<> ended_;
+  plane_channels planes_;
   ads_driver driver_;
   const client_registry::membership shown_{"#server", driver_.client()};
   std::optional<watch_id> watch_;

@@ -1,11 +1,9 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/base/version.hpp"
-#include "coracle/client/channel.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/security/insecure.hpp"
 #include "runtime/backend.hpp"
 #include "server/shard.hpp"
 #include "xds/filters/filter.hpp"
@@ -27,9 +25,11 @@ result<tls::server_options> options_for_chain(const downstream_tls& of, const bo
   options.certificates = {tls::key_pair::files(own->second.certificate, own->second.private_key)};
   if (!of.authorities) return options;
   const auto of_clients = from.certificate_providers.find(of.authorities->instance);
-  if (of_clients == from.certificate_providers.end() || of_clients->second.authorities.empty())
+  if (of_clients == from.certificate_providers.end() || !of_clients->second.has_authorities())
     return missing_file(*of.authorities, "ca_certificate_file");
-  options.client_cas = {tls::pem_source::file(of_clients->second.authorities)};
+  options.spiffe_bundle_map = of_clients->second.spiffe_trust_bundles;
+  if (!of_clients->second.authorities.empty())
+    options.client_cas = {tls::pem_source::file(of_clients->second.authorities)};
   options.clients = of.requires_client_certificate ? tls::client_certificates::required
                                                    : tls::client_certificates::requested;
   return options;
@@ -54,6 +54,7 @@ inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options,
       server_(std::move(server)),
       changed_(here_),
       ended_(here_),
+      planes_(here_.owner(), options_->of.mesh),
       driver_(*options_->from,
               {"coracle",
                version_text,
@@ -61,18 +62,11 @@ inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options,
                {},
                true,
                std::make_shared<const filter_types>(options_->of.mesh.filters)},
-              [this](const management_server& plane) { return channel_to(plane); }) {}
+              [this](const management_server& plane) { return planes_.to(plane); }) {}
 
 inbound_watcher::~inbound_watcher() {
   for (const auto& [name, r] : routes_) driver_.cancel(r.watch);
   if (watch_) driver_.cancel(*watch_);
-}
-
-channel inbound_watcher::channel_to(const management_server& plane) const {
-  const xds_options& mesh = options_->of.mesh;
-  if (!plane.security.tls) return channel(here_.owner(), plane.uri, insecure());
-  if (mesh.control_plane_tls) return channel(here_.owner(), plane.uri, *mesh.control_plane_tls);
-  return channel(here_.owner(), plane.uri, credentials_of(*plane.security.tls));
 }
 
 task<> inbound_watcher::run(std::shared_ptr<inbound_watcher> self, std::string name) {

@@ -108,6 +108,81 @@ void run_in_a_world(Program program) {
   sync_wait(host, host.at(0), program());
 }
 
+// A stream that TLS protects, as far as others can see.
+class protected_stream final : public net::duplex {
+ public:
+  explicit protected_stream(std::unique_ptr<net::duplex> raw) : raw_(std::move(raw)) {}
+  void start(net::duplex_sink& sink) override { raw_->start(sink); }
+  void pause_receive() noexcept override { raw_->pause_receive(); }
+  void resume_receive() noexcept override { raw_->resume_receive(); }
+  bool send(std::span<const piece> pieces) noexcept override { return raw_->send(pieces); }
+  [[nodiscard]] bool sending() const noexcept override { return raw_->sending(); }
+  void shutdown_send() noexcept override { raw_->shutdown_send(); }
+  void close(bool abort) noexcept override { raw_->close(abort); }
+  [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
+  [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
+  [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
+
+ private:
+  const std::unique_ptr<net::duplex> raw_;
+  const std::shared_ptr<const auth_context> auth_ = std::make_shared<const auth_context>();
+};
+
+class protecting final : public security::client_security {
+ public:
+  std::unique_ptr<net::duplex> secure(loop&, std::unique_ptr<net::duplex> raw, std::string_view,
+                                      std::string_view) override {
+    if (!on) return raw;
+    return std::make_unique<protected_stream>(std::move(raw));
+  }
+  status reload() override { return {}; }
+  [[nodiscard]] bool always_private() const noexcept override { return false; }
+
+  bool on = false;
+};
+
+// Not that of the channel: a control plane secures some of its servers (gRFC A29).
+TEST(Subchannel, CallsHaveTheSchemeOfTheirConnection) {
+  struct program {
+    static task<> go() {
+      loop& here = *loop::current();
+      const auto net = std::make_shared<scripted_servers>();
+      net->serve(1);
+      const auto security = std::make_shared<protecting>();
+      connect_params params;
+      params.by = net;
+      params.credentials = std::shared_ptr<security::client_security>(security);
+      silent_owner owner;
+      subchannel s(here, params, endpoint(at(1)), owner);
+      s.count_outcomes(std::make_shared<attempt_outcomes>());
+      call_target of_channel;
+      of_channel.scheme = security::scheme_of(params.credentials);
+      EXPECT_EQ(of_channel.scheme, "http");
+      for (const bool is_protected : {false, true, false}) {
+        security->on = is_protected;
+        s.connect();
+        co_await sleep_for(20s);
+        held_call call;
+        const transport::exchange x = s.open(call);
+        EXPECT_TRUE(x);
+        if (!x) break;
+        EXPECT_EQ(s.target_of_attempt(of_channel, &call, &x).scheme, is_protected ? "https" : "http");
+        call.begin(x);
+        call.end();
+        net->made.back()->die();
+        co_await sleep_for(1s);
+      }
+      s.close("the test is over");
+      net->end();
+      co_await sleep_for(1min);
+      EXPECT_TRUE(owner.left);
+    }
+  };
+  sim::world world{1};
+  runtime& host = world.host("host", 1);
+  sync_wait(host, host.at(0), program::go());
+}
+
 TEST(Subchannel, PausesBeforeItConnectsAgainToAServerThatBreaksEachConnection) {
   run_in_a_world([]() -> task<> {
     subchannel_to_a_bad_server s(*loop::current());

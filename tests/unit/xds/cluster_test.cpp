@@ -16,7 +16,10 @@ using namespace testing_resources;
 using testing::HasSubstr;
 
 const resource_rules rules = {false, [](std::string_view name) { return name == "known"; },
-                              [](std::string_view name) { return name == "my.Policy"; }};
+                              [](std::string_view name, std::string_view) -> std::optional<status> {
+                                if (name == "my.BadPolicy") return status::invalid_argument("is bad");
+                                return name == "my.Policy" ? std::optional(status()) : std::nullopt;
+                              }};
 
 cluster parsed(const wire::Cluster& from) {
   const auto c = parse_cluster(from.SerializeAsString(), rules);
@@ -246,6 +249,9 @@ TEST(XdsCluster, HandsTheConfigOfAPolicyOfTheProgramOn) {
   s.set_type_url("x/your.Policy");
   EXPECT_THAT(refusal(with_policy(packed("xds.type.v3.TypedStruct", s))),
               HasSubstr("has no policy that is supported"));
+  s.set_type_url("x/my.BadPolicy");
+  EXPECT_THAT(refusal(with_policy(packed("xds.type.v3.TypedStruct", s))),
+              HasSubstr("policies[0].typed_extension_config.typed_config is bad"));
 }
 
 TEST(XdsCluster, HasLimitsOfRequestsAndConnections) {

@@ -22,6 +22,7 @@ class control_plane final : public generic_service {
  public:
   replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override {
     auto out = co_await replies<bytes_message>::writer();
+    if (const auto token = context.metadata().find("authorization")) tokens.emplace_back(*token);
     if (context.method().ends_with("/StreamLoadStats")) {
       ++load_streams;
       if (!takes_loads) co_return status::unimplemented("as the test wants");
@@ -63,6 +64,7 @@ class control_plane final : public generic_service {
   }
   [[nodiscard]] std::size_t streams() const { return streams_.size(); }
 
+  std::vector<std::string> tokens;  // of streams that had one
   std::vector<std::string> rejections;  // what clients have said of resources that are invalid
 
   bool takes_loads = true;

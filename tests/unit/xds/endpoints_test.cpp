@@ -198,6 +198,23 @@ TEST(XdsEndpoints, HaveTheProxyOfTheEndpointElseOfTheLocality) {
                                     "no envoy.config.core.v3.Address"));
 }
 
+// gRFC A95
+TEST(XdsEndpoints, MayBeInAListButNotInAResourceOfTheirOwn) {
+  wire::ClusterLoadAssignment a = empty();
+  auto& l = *add_locality(a, "z", 1);
+  add_endpoint(l, "10.0.0.1", 80);
+  set_address(*l.mutable_load_balancer_endpoints()->add_lb_endpoints()->mutable_endpoint()->mutable_address(),
+              "10.0.0.2", 80);
+  const auto listed = parsed(a).priorities[0][0].endpoints;
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].addresses[0].host, "10.0.0.2");
+  l.mutable_load_balancer_endpoints()->add_lb_endpoints();
+  EXPECT_THAT(refusal(a),
+              HasSubstr("endpoints[0].load_balancer_endpoints.lb_endpoints[1].endpoint has no address"));
+  l.mutable_leds_cluster_locality_config();
+  EXPECT_THAT(refusal(a), HasSubstr("endpoints[0].leds_cluster_locality_config is not supported"));
+}
+
 wire::ClusterLoadAssignment with_addresses(std::size_t n) {
   wire::ClusterLoadAssignment a = empty();
   auto& e = *add_endpoint(*add_locality(a, "z", 1), "10.0.0.1", 1);

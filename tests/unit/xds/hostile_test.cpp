@@ -88,7 +88,9 @@ TEST(XdsHostile, ResponsesAreValidOrHaveAnErrorInEachResource) {
   auto parsed =
       parse_bootstrap(R"({"xds_servers":[{"server_uri":"p:1","channel_creds":[{"type":"insecure"}]}]})");
   ASSERT_TRUE(parsed.ok());
-  const custom_policies has_policy = [](std::string_view name) { return name == "my.Policy"; };
+  const custom_policies has_policy = [](std::string_view name, std::string_view) {
+    return name == "my.Policy" ? std::optional<status>(status()) : std::nullopt;
+  };
   ads_client client(std::make_shared<const bootstrap>(*std::move(parsed)), {"agent", "1", {}, has_policy});
   for (const resource_kind kind : resource_kinds) (void)client.watch(kind, "name");
   constexpr server_id plane{0};

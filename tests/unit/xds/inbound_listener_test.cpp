@@ -1,6 +1,9 @@
 // The Listener of a server: what is invalid, and which filter chain a connection gets.
 #include "unit/xds/inbound_builders.hpp"
 
+#include "xds/limits.hpp"
+#include "xds/resource/element_count.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,6 +145,29 @@ TEST(XdsInboundListener, HasALimitOfCriteria) {
                   match.add_source_ports(i);
               }),
               HasSubstr("exceeds 10000 combinations"));
+}
+
+// They are counted before they are parsed: packed, a port has one byte.
+TEST(XdsInboundListener, PortsCountAsElements) {
+  const auto within = [](char tag, const std::string& content) {
+    return std::string(1, tag) + static_cast<char>(content.size()) + content;
+  };
+  const std::string ports("\x01\x80\x01\x02", 4);  // 1, 128 and 2
+  const std::string packed_ports = within('\x3a', ports);
+  const std::string single_ports("\x38\x01\x38\x80\x01\x38\x02", 7);
+  for (const std::string& match : {packed_ports, single_ports}) {
+    const std::string of_listener = within('\x1a', within('\x0a', match));
+    wire::Listener read;
+    ASSERT_TRUE(read.ParseFromString(of_listener));
+    ASSERT_EQ(read.filter_chains(0).filter_chain_match().source_ports_size(), 3);
+    EXPECT_EQ(element_count(resource_kind::listener, of_listener), 4u);  // and the chain
+  }
+  EXPECT_THAT(refusal([](wire::Listener& l) {
+                auto& match = *l.mutable_filter_chains(0)->mutable_filter_chain_match();
+                for (std::size_t i = 0; i <= limits::elements_per_resource_max; ++i)
+                  match.add_source_ports(1);
+              }),
+              HasSubstr("has more than 200000 elements in its lists"));
 }
 
 // The names of the chains are what they are for.

@@ -37,6 +37,7 @@ class backend final : public generic_service {
     ++calls;
     connections.insert(context.peer().port());
     last_metadata = context.metadata();
+    authority = context.authority();
     if (load) context.load() = *load;
     if (delay > duration::zero()) co_await sleep_for(delay);
     if (failures > 0) {
@@ -58,6 +59,7 @@ class backend final : public generic_service {
   std::optional<load_report> load;
   metadata last_metadata;
   std::set<std::uint16_t> connections;
+  std::string authority;  // of the last call
 
  private:
   const std::string name_;

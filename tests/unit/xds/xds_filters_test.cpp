@@ -139,7 +139,7 @@ TEST(XdsFilters, AreLimited) {
   m = manager_of_rds("r");
   m.mutable_http_filters(0)->mutable_typed_config()->set_value(
       std::string(limits::filter_config_bytes_max + 1, '\0'));
-  EXPECT_THAT(refusal(), HasSubstr("http_filters[0].typed_config has more than 65536 bytes"));
+  EXPECT_THAT(refusal(), HasSubstr("http_filters[0].typed_config has more than 1048576 bytes"));
   wire::RouteConfiguration r = routes_to("r", "c");
   auto& overrides = *r.mutable_virtual_hosts(0)->mutable_typed_per_filter_config();
   for (std::size_t i = 0; i <= limits::filters_max; ++i)

@@ -12,11 +12,13 @@
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/xds/csds_service.hpp"
+#include "support/connect_proxy.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/resource_builders.hpp"
 #include "unit/xds/xds_channel.hpp"
 #include "xds/balancing/calls_in_progress.hpp"
 #include "xds/load/cluster_load.hpp"
+#include "xds/wire/balancing.pb.h"
 #include "xds/wire/load_stats.pb.h"
 #include "xds/wire/status.pb.h"
 
@@ -29,7 +31,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::xds::xds_resolver_test {
@@ -561,6 +565,44 @@ TEST_F(XdsChannel, ReportsTheLoadOfLocalitiesToItsControlPlane) {
   play(steps::all(stub(), *this));
 }
 
+// One whose policy is not one for each locality keeps its connection.
+TEST_F(XdsChannel, ReportsTheLoadOfAServerForTheLocalityThatItIsIn) {
+  offer_route_to("a");
+  wire::Cluster a = reporting_cluster("a", "service");
+  a.set_lb_policy(2);  // ring_hash
+  const auto in_zone = [this](const std::string& zone) {
+    wire::ClusterLoadAssignment moved;
+    moved.set_cluster_name("service");
+    add_endpoint(*add_locality(moved, zone, 1), "127.0.0.1", port(0));
+    add_endpoint(*add_locality(moved, "other", 1), "127.0.0.1", refused_port);
+    return moved;
+  };
+  offer_cluster(a, in_zone("old"));
+  struct steps {
+    static task<> slow(const generic_stub& by) { (void)co_await ask(by); }
+    static task<> all(generic_stub by, XdsChannel& t, wire::Cluster a, wire::ClusterLoadAssignment moved) {
+      (void)co_await ask(by);
+      co_await sleep_for(11s);
+      t.backends_[0]->delay = 5s;
+      scope caller{co_await coro::this_environment()};
+      caller.spawn(slow(by));
+      co_await sleep_for(1s);
+      t.offer_cluster(a, moved);
+      co_await caller.join();
+      co_await sleep_for(10s);
+      EXPECT_EQ(t.backends_[0]->connections.size(), 1u);
+      const auto& last = t.plane_.load_requests.back();
+      std::map<std::string, std::uint64_t> succeeded;
+      for (const auto& c : last.cluster_stats())
+        for (const auto& l : c.upstream_locality_stats())
+          succeeded[l.locality().zone()] += l.total_successful_requests();
+      EXPECT_THAT(succeeded, Contains(Pair("new", 1u)));
+      EXPECT_EQ(succeeded["old"], 0u);
+    }
+  };
+  play(steps::all(stub(), *this, a, in_zone("new")));
+}
+
 TEST_F(XdsChannel, AsksAControlPlaneThatTakesNoReportsOnlyWhileThereIsACluster) {
   plane_.takes_loads = false;
   offer_route_to("a");
@@ -653,13 +695,48 @@ TEST_F(XdsChannel, ReportsTheMetricsOfServersThatTheClusterNames) {
   play(steps::all(stub(), *this));
 }
 
+// gRFC A32: also when the server has no stream for it.
+TEST_F(XdsChannel, ACallThatWaitsForAStreamIsInProgress) {
+  offer_route_to("a");
+  wire::Cluster a = eds_cluster("a");
+  a.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(150);
+  offer_cluster(a, assignment("a", {{port(0)}}));
+  backends_[0]->delay = 1s;
+  struct steps {
+    static task<> call(const generic_stub& by, call_options options, counts& into) {
+      const std::string answer = co_await ask(by, options);
+      ++into[answer.substr(0, answer.find(':'))];
+    }
+    static task<> all(generic_stub by) {
+      (void)co_await ask(by);
+      const auto in_progress = calls_in_progress::of("a", "");
+      call_options brief;
+      brief.timeout = 100ms;
+      for (int round = 0; round < 2; ++round) {  // the server has streams for 100
+        counts answers;
+        scope callers{co_await coro::this_environment()};
+        for (int i = 0; i < 200; ++i) callers.spawn(call(by, round == 0 ? call_options() : brief, answers));
+        co_await sleep_for(10ms);
+        EXPECT_EQ(in_progress->count(), 150u);
+        EXPECT_EQ(answers["UNAVAILABLE"], 50);
+        co_await callers.join();
+        EXPECT_EQ(answers[round == 0 ? "0" : "DEADLINE_EXCEEDED"], 150);
+        EXPECT_EQ(in_progress->count(), 0u);
+      }
+    }
+  };
+  play(steps::all(stub()));
+}
+
 TEST_F(XdsChannel, DrawsACallThatWaitsForAStreamOnce) {
   offer_route_to("a");
   auto a = assignment("a", {{port(0)}});
   auto* const drop = a.mutable_policy()->add_drop_overloads();
   drop->set_category("flood");
   drop->mutable_drop_percentage()->set_numerator(10);
-  offer_cluster(eds_cluster("a"), a);
+  wire::Cluster many = eds_cluster("a");
+  many.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(2000);
+  offer_cluster(many, a);
   backends_[0]->delay = 1ms;
   struct steps {
     static task<> call(const generic_stub& by, counts& into) {
@@ -866,6 +943,39 @@ TEST_F(XdsChannel, ConnectsToTheFirstAddressOfAnEndpointThatAnswers) {
   play(steps::all(stub(), *this));
 }
 
+TEST_F(XdsChannel, LeavesAnAddressThatAnEndpointNoLongerHas) {
+  offer_route_to("a");
+  const auto with = [](const std::vector<std::uint16_t>& ports) {
+    wire::ClusterLoadAssignment a = assignment("a", {{refused_port}});
+    auto& server = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+    for (const std::uint16_t p : ports)
+      set_address(*server.add_additional_addresses()->mutable_address(), "127.0.0.1", p);
+    return a;
+  };
+  offer_cluster(eds_cluster("a"), with({port(1), port(2)}));
+  backends_[1]->delay = 5s;
+  struct steps {
+    static task<> slow(const generic_stub& by, std::string& answer) { answer = co_await ask(by); }
+    static task<> all(generic_stub by, XdsChannel& t, wire::ClusterLoadAssignment same,
+                      wire::ClusterLoadAssignment fewer) {
+      std::string answer;
+      scope caller{co_await coro::this_environment()};
+      caller.spawn(slow(by, answer));
+      co_await sleep_for(2s);
+      t.offer_cluster(eds_cluster("a"), same);
+      co_await sleep_for(1s);
+      t.offer_cluster(eds_cluster("a"), fewer);
+      co_await sleep_for(1s);
+      const std::string next = co_await ask(by);
+      EXPECT_EQ(next, "2");
+      co_await caller.join();  // with its old connection
+      EXPECT_EQ(answer, "1");
+      EXPECT_EQ(t.backends_[1]->calls, 1);
+    }
+  };
+  play(steps::all(stub(), *this, with({port(2), port(1)}), with({port(2)})));
+}
+
 TEST_F(XdsChannel, FailsWithTheLastErrorIfNoAddressOfAnEndpointAnswers) {
   offer_route_to("a");
   wire::ClusterLoadAssignment a = assignment("a", {{refused_port}});
@@ -988,6 +1098,199 @@ TEST_F(XdsChannel, AppliesTheTimeoutsAndRetriesOfRoutes) {
     }
   };
   play(steps::all(stub(), *this));
+}
+
+// gRFC A81
+TEST_F(XdsChannel, TheAuthorityIsTheNameOfTheServerIfATrustedControlPlaneSaysSo) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a", "/plain.");
+    add_route(h, "b", "/dns.")->mutable_route()->mutable_auto_host_rewrite()->set_value(true);
+    add_route(h, "a")->mutable_route()->mutable_auto_host_rewrite()->set_value(true);
+  });
+  wire::ClusterLoadAssignment a = assignment("a", {{port(0)}});
+  a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint()->set_hostname("zero.example");
+  offer_cluster(eds_cluster("a"), a);
+  offer_cluster_by_name("b", "movies.example", port(1));
+  world_.set_name("movies.example", sim::name_record().address("127.0.0.1"));
+  struct steps {
+    static task<> all(generic_stub trusting, generic_stub other, XdsChannel& t,
+                      wire::ClusterLoadAssignment a) {
+      const std::string& seen = t.backends_[0]->authority;
+      for (int i = 0; i < 3; ++i) {  // headers that are sent again are remembered
+        (void)co_await ask(trusting);
+        EXPECT_EQ(seen, "zero.example");
+        (void)co_await ask(trusting, {}, "/plain.Plain/Ask");
+        EXPECT_EQ(seen, "target");
+        call_options own;
+        own.authority = "own.example";
+        (void)co_await ask(trusting, own);
+        EXPECT_EQ(seen, "own.example");
+        (void)co_await ask(other);
+        EXPECT_EQ(seen, "target");
+      }
+      (void)co_await ask(trusting, {}, "/dns.Dns/Ask");
+      EXPECT_EQ(t.backends_[1]->authority, "movies.example:" + std::to_string(t.port(1)));
+      auto& e = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+      e.set_hostname("new.example");
+      t.plane_.offer(resource_kind::endpoints, "a", a);
+      co_await sleep_for(1s);
+      (void)co_await ask(trusting);
+      EXPECT_EQ(seen, "new.example");
+      e.set_hostname("user@not.valid");
+      t.plane_.offer(resource_kind::endpoints, "a", a);
+      co_await sleep_for(1s);
+      (void)co_await ask(trusting);
+      EXPECT_EQ(seen, "target");
+      EXPECT_EQ(t.backends_[0]->connections.size(), 2u);
+    }
+  };
+  play(steps::all(stub(bootstrap_json(R"(["trusted_xds_server"])")), stub(), *this, a));
+}
+
+// gRFC A86
+TEST_F(XdsChannel, AnEndpointIsReachedThroughItsProxy) {
+  offer_route_to("a");
+  wire::Cluster a = eds_cluster("a");
+  a.mutable_transport_socket()->set_name("proxy");
+  *a.mutable_transport_socket()->mutable_typed_config() =
+      packed("envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport",
+             wire::HttpProxyTransport());
+  const auto endpoints_by = [](std::uint16_t proxy) {
+    wire::ClusterLoadAssignment e;
+    e.set_cluster_name("a");
+    auto& server = *add_endpoint(*add_locality(e, "z", 1), "10.0.0.77", 80);
+    set_address(*server.mutable_endpoint()->add_additional_addresses()->mutable_address(), "10.0.0.78", 80);
+    wire::Address at;
+    set_address(at, "127.0.0.1", proxy);
+    (*server.mutable_metadata()
+          ->mutable_typed_filter_metadata())["envoy.http11_proxy_transport_socket.proxy_address"] =
+        packed("envoy.config.core.v3.Address", at);
+    return e;
+  };
+  struct steps {
+    static task<> all(XdsChannel& t, wire::Cluster a,
+                      std::function<wire::ClusterLoadAssignment(std::uint16_t)> endpoints_by) {
+      testing_support::connect_proxy proxy;
+      proxy.routes.emplace_back("10.0.0.78:80",
+                                net::address::parse("127.0.0.1:" + std::to_string(t.port(0))).value());
+      proxy.start();
+      const std::string url = proxy.url();
+      t.offer_cluster(a, endpoints_by(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)))));
+      {
+        const generic_stub by = t.stub();
+        const std::string answer = co_await ask(by);
+        EXPECT_EQ(answer, "0");
+      }
+      // The proxy refuses the first address, and knows the second one.
+      EXPECT_EQ(proxy.questions.size(), 2u);
+      EXPECT_THAT(proxy.questions.back(), testing::StartsWith("CONNECT 10.0.0.78:80 HTTP/1.1\r\n"));
+      co_await proxy.stop();
+      t.offer_cluster(a, endpoints_by(refused_port));
+      const generic_stub by = t.stub();
+      const std::string failed = co_await ask(by);
+      EXPECT_THAT(failed, HasSubstr("cannot connect to the proxy"));
+    }
+  };
+  play(steps::all(*this, a, endpoints_by));
+}
+
+// Picks the server with the highest port.
+class highest final : public client::pick_policy {
+ public:
+  std::size_t pick(std::span<const client::pick_candidate> ready, const client::pick_info&) override {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < ready.size(); ++i)
+      if (ready[i].where().address().port() > ready[best].where().address().port()) best = i;
+    return best;
+  }
+};
+
+// gRFC A52
+TEST_F(XdsChannel, AControlPlaneChoosesAPolicyOfTheProgram) {
+  offer_route_to("a");
+  const auto cluster_with = [](const std::string& key, bool by_locality) {
+    wire::TypedStruct config;
+    config.set_type_url("type.googleapis.com/example.Highest");
+    (*config.mutable_value()->mutable_fields())[key].set_bool_value(true);
+    wire::LoadBalancingPolicy policy;
+    *policy.add_policies()->mutable_typed_extension_config()->mutable_typed_config() =
+        packed("xds.type.v3.TypedStruct", config);
+    wire::Cluster c = eds_cluster("a");
+    if (by_locality) {
+      wire::WrrLocality outer;
+      *outer.mutable_endpoint_picking_policy() = policy;
+      *c.mutable_load_balancing_policy()
+           ->add_policies()
+           ->mutable_typed_extension_config()
+           ->mutable_typed_config() =
+          packed("envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality", outer);
+    } else {
+      *c.mutable_load_balancing_policy() = policy;
+    }
+    return c;
+  };
+  wire::ClusterLoadAssignment servers;
+  servers.set_cluster_name("a");
+  auto& here = *add_locality(servers, "z", 1);
+  std::string expected = "0";
+  for (std::size_t i = 0; i < 3; ++i) {
+    add_endpoint(here, "127.0.0.1", port(i));
+    if (port(i) > port(static_cast<std::size_t>(expected[0] - '0'))) expected = std::to_string(i);
+  }
+  offer_cluster(cluster_with("fine", false), servers);
+  std::vector<std::string> configs;
+  xds_options mesh;
+  mesh.bootstrap = bootstrap_json();
+  mesh.policies["example.Highest"] = [&configs](std::string_view config) -> result<balancing> {
+    configs.emplace_back(config);
+    if (config != R"({"fine":true})") return status::invalid_argument("only \"fine\" is known");
+    return balancing::by([](std::uint64_t) { return std::make_unique<highest>(); });
+  };
+  const generic_stub by = stub(mesh);
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t, std::string expected, wire::Cluster nested,
+                      wire::Cluster wrong) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);  // all are connected
+      for (int round = 0; round < 2; ++round) {
+        counts answers = co_await ask_often(by, 10);
+        EXPECT_THAT(answers, ElementsAre(Pair(expected, 10)));
+        t.plane_.offer(resource_kind::cluster, "a", nested);
+        co_await sleep_for(1s);
+        (void)co_await ask(by);
+        co_await sleep_for(1s);
+      }
+      t.plane_.offer(resource_kind::cluster, "a", wrong);
+      co_await sleep_for(2s);
+      const std::string last = co_await ask(by);
+      EXPECT_EQ(last, expected);
+    }
+  };
+  play(steps::all(by, *this, expected, cluster_with("fine", true), cluster_with("odd", false)));
+  EXPECT_THAT(plane_.rejections, testing::Each(HasSubstr("only \"fine\" is known")));
+  EXPECT_THAT(plane_.rejections, Not(testing::IsEmpty()));
+  EXPECT_THAT(configs, ElementsAre(R"({"fine":true})", R"({"odd":true})"));
+  plane_.rejections.clear();
+}
+
+// Quoted by docs/guides/xds.md.
+TEST_F(XdsChannel, PoliciesOfTheProgramHaveNames) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  // --8<-- [start:policies]
+  coracle::xds_options mesh;
+  mesh.policies["example.Highest"] = [](std::string_view /*config*/) -> coracle::result<coracle::balancing> {
+    return coracle::balancing::by([](std::uint64_t /*seed*/) { return std::make_unique<highest>(); });
+  };
+  // --8<-- [end:policies]
+  mesh.bootstrap = bootstrap_json();
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+    }
+  };
+  play(steps::all(stub(mesh)));
 }
 
 TEST_F(XdsChannel, SaysWhatIsWrongWithTheBootstrap) {

@@ -16,12 +16,15 @@
 #include "support/certificates.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/inbound_builders.hpp"
+#include "xds/serving/inbound.hpp"
 #include "xds/wire/rbac.pb.h"
 #include "xds/wire/status.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -72,6 +75,8 @@ std::string bootstrap_for(std::uint16_t port) {
   text.append(std::to_string(port)).append(R"(","channel_creds":[{"type":"insecure"}]}],)");
   text.append(R"("server_listener_resource_name_template":"inbound/%s","certificate_providers":{"server":)");
   text.append(provider_json("server")).append(R"(,"client":)").append(provider_json("client"));
+  text.append(R"(,"spiffe":{"plugin_name":"file_watcher","config":{"spiffe_trust_bundle_map_file":")");
+  text.append(certificate("client_bundles.json")).append("\"}}");
   return text.append(R"(},"node":{"id":"n"}})");
 }
 
@@ -329,6 +334,61 @@ TEST_F(XdsServer, AChainHasTheCertificatesOfTheBootstrapsProviders) {
   EXPECT_EQ(answer(stub(client)), "tls by ada.example");
   EXPECT_THAT(answer(stub(testing_support::trusting("ca"))), HasSubstr("UNAVAILABLE"));
   EXPECT_THAT(answer(stub()), HasSubstr("UNAVAILABLE"));
+}
+
+// gRFC A87
+TEST_F(XdsServer, ClientsMayBeVerifiedByTheirTrustDomains) {
+  serve(xds_server_credentials(insecure()));
+  wire::DownstreamTlsContext t = served_by("server");
+  verify_clients(t, "spiffe");
+  t.mutable_require_client_certificate()->set_value(true);
+  wire::Listener l = listener_of_server();
+  set_tls(*l.mutable_filter_chains(0), t);
+  std::string der;
+  std::ifstream pem(certificate("ca.pem"));
+  for (std::string line; std::getline(pem, line);)
+    if (!line.starts_with("-----")) der += line;
+  std::ofstream(certificate("client_bundles.json"))
+      << R"({"trust_domains":{"example":{"keys":[{"use":"x509-svid","x5c":[")" << der << R"("]}]}}})";
+  offer(l);
+  wait(1s);
+  tls::client_options client = testing_support::trusting("ca");
+  client.certificate = testing_support::pair_of("client");
+  EXPECT_EQ(answer(stub(client)), "tls by ada.example");
+  client.certificate = testing_support::pair_of("brief_client");  // without a SPIFFE id
+  EXPECT_THAT(answer(stub(client)), HasSubstr("UNAVAILABLE"));
+  std::filesystem::remove(certificate("client_bundles.json"));
+}
+
+TEST_F(XdsServer, TheCertificatesOfItsChainsAreShownAndReadAgain) {
+  const auto to = std::make_shared<inbound>(
+      server_credentials(xds_server_credentials(testing_support::served_as("other_server"))));
+  const auto config = std::make_shared<inbound_config>();
+  for (const char* const name : {"server", "below"})
+    config->chains.push_back(
+        {std::make_shared<retried_credentials<tls::server_options, security::server_security>>(
+             testing_support::served_as(name)),
+         nullptr});
+  config->chains.push_back({});  // which has the fallback
+  to->use(config);
+  struct steps {
+    static task<> all(std::shared_ptr<inbound> to) {
+      std::vector<std::string> subjects;
+      for (const auto& c : to->certificates(*loop::current()).certificates) subjects.push_back(c.subject);
+      EXPECT_THAT(subjects, ElementsAre("CN=the other server", "CN=the server", "CN=below the middle"));
+      co_return;
+    }
+  };
+  sync_wait(runtime_, runtime_.at(0), steps::all(to));
+  EXPECT_EQ(to->reload(), status());
+  const auto broken = std::make_shared<inbound_config>();
+  tls::server_options missing;
+  missing.certificates = {tls::key_pair::files("/nowhere/a.pem", "/nowhere/a.key")};
+  broken->chains.push_back(
+      {std::make_shared<retried_credentials<tls::server_options, security::server_security>>(missing),
+       nullptr});
+  to->use(broken);
+  EXPECT_THAT(std::string(to->reload().message()), HasSubstr("/nowhere/a.pem"));
 }
 
 TEST_F(XdsServer, TheFallbackIsForChainsWithoutTls) {

@@ -15,7 +15,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -113,6 +116,17 @@ class XdsTls : public testing::Test {
         exact);
   }
 
+  // A SPIFFE bundle map of one trust domain, with the CA of that name.
+  void write_bundles(const std::string& domain, const std::string& ca) const {
+    std::string der;
+    std::ifstream pem(certificate(ca + ".pem"));
+    for (std::string line; std::getline(pem, line);)
+      if (!line.starts_with("-----")) der += line;
+    std::ofstream file(bundles_, std::ios::binary);
+    file << R"({"trust_domains":{")" << domain << R"(":{"keys":[{"kty":"EC","use":"x509-svid","x5c":[")"
+         << der << R"("]}]}}})";
+  }
+
   // --- calls
   [[nodiscard]] std::string bootstrap_json(const std::string& creds = R"({"type":"insecure"})") const {
     const auto files = [](const std::string& own, const std::string& ca) {
@@ -128,6 +142,8 @@ class XdsTls : public testing::Test {
     text.append(R"(]}],"certificate_providers":{"files":)").append(files("client", "ca"));
     text.append(R"(,"others":)").append(files("", "other_ca"));
     text.append(R"(,"late":)").append(files("", "late_ca"));
+    text.append(R"(,"spiffe":{"plugin_name":"file_watcher","config":{"spiffe_trust_bundle_map_file":")");
+    text.append(bundles_).append(R"(","ca_certificate_file":"/nowhere/ca.pem"}})");
     return text.append(R"(},"node":{"id":"n"}})");
   }
   generic_stub stub(const channel_credentials& with, const std::string& bootstrap) {
@@ -155,6 +171,7 @@ class XdsTls : public testing::Test {
 
   sim::world world_{1};
   runtime& runtime_ = world_.host("host");
+  const std::string bundles_ = certificate("bundles.json");
   control_plane plane_;
   telling service_;
   std::optional<server> plane_server_;
@@ -321,6 +338,122 @@ TEST_F(XdsTls, TheControlPlaneIsReachedOverTls) {
   EXPECT_EQ(answer(stub(insecure(), bootstrap_json(creds("ca")))), "plaintext");
   EXPECT_THAT(answer(stub(insecure(), bootstrap_json(creds("other_ca")))),
               AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("not issued by a trusted CA")));
+}
+
+std::string tls_credentials(const std::string& ca) {
+  std::string text = R"({"type":"tls","config":{"ca_certificate_file":")";
+  return text.append(certificate(ca + ".pem")).append("\"}}");
+}
+
+// A JWT that expires in the year 2255.
+constexpr std::string_view token = "eyJhbGciOiJub25lIn0.eyJleHAiOjkwMDAwMDAwMDB9.c2ln";
+
+std::string call_credentials_of(const std::string& path) {
+  return R"(],"call_creds":[{"type":"unknown"},{"type":"jwt_token_file","config":{"jwt_token_file":")" +
+         path + "\"}}";
+}
+
+// gRFC A97
+TEST_F(XdsTls, TheControlPlaneGetsATokenOverTls) {
+  const std::string path = certificate("plane.jwt");
+  std::ofstream(path) << token << "\n";
+  serve_plane(served_as("server"));
+  serve(insecure());
+  offer_cluster();
+  const std::string creds = tls_credentials("ca") + call_credentials_of(path);
+  EXPECT_EQ(answer(stub(insecure(), bootstrap_json(creds))), "plaintext");
+  EXPECT_THAT(plane_.tokens, Contains("Bearer " + std::string(token)));
+  std::filesystem::remove(path);
+  EXPECT_THAT(answer(stub(insecure(), bootstrap_json(creds))),
+              AllOf(HasSubstr("UNAVAILABLE"), HasSubstr(path)));
+}
+
+TEST_F(XdsTls, TheControlPlaneGetsNoTokenInPlaintext) {
+  const std::string path = certificate("plane.jwt");
+  std::ofstream(path) << token;
+  serve_plane();
+  serve(insecure());
+  offer_cluster();
+  const std::string creds = R"({"type":"insecure"})" + call_credentials_of(path);
+  EXPECT_THAT(answer(stub(insecure(), bootstrap_json(creds))),
+              AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("credentials")));
+  EXPECT_THAT(plane_.tokens, IsEmpty());
+  std::filesystem::remove(path);
+}
+
+// gRFC A82
+TEST_F(XdsTls, TheAuthoritiesMayBeThoseOfTheSystem) {
+  serve_plane();
+  serve(served_as("server"));
+  wire::UpstreamTlsContext t;
+  t.mutable_common_tls_context()->mutable_validation_context()->mutable_system_root_certs();
+  accept_name(t, "movies.example");
+  offer_cluster(t);
+  ::setenv("SSL_CERT_FILE", certificate("ca.pem").c_str(), 1);
+  EXPECT_EQ(answer(stub()), "tls to no name");
+  ::setenv("SSL_CERT_FILE", certificate("other_ca.pem").c_str(), 1);
+  EXPECT_THAT(answer(stub()), HasSubstr("not issued by a trusted CA"));
+  // Without a name to check, every certificate of a public CA would do.
+  t.mutable_common_tls_context()->mutable_validation_context()->clear_match_subject_alt_names();
+  offer_cluster(t);
+  EXPECT_THAT(answer(stub()), HasSubstr("set match_subject_alt_names"));
+  ::unsetenv("SSL_CERT_FILE");
+}
+
+// gRFC A87
+TEST_F(XdsTls, TheAuthoritiesAreThoseOfTheTrustDomainOfTheServer) {
+  serve_plane();
+  serve(served_as("web"));
+  wire::UpstreamTlsContext t = verified_by("spiffe");
+  accept_name(t, "spiffe://example/web");
+  offer_cluster(t);
+  const generic_stub by = stub();
+  EXPECT_THAT(answer(by), HasSubstr("bundles.json cannot be read"));
+  write_bundles("example", "ca");
+  wait(5s);
+  EXPECT_EQ(answer(by), "tls to no name");
+  // Connections that are made after a change have the new bundles.
+  write_bundles("another", "ca");
+  wait(2s);
+  serve(served_as("web"));
+  wait(1s);
+  EXPECT_THAT(answer(by), HasSubstr("the SPIFFE bundle map does not have its trust domain, example"));
+  write_bundles("example", "other_ca");
+  EXPECT_THAT(answer(stub()), HasSubstr("not issued by a trusted CA"));
+  std::filesystem::remove(bundles_);
+}
+
+TEST_F(XdsTls, AServerOfATrustDomainHasOneSpiffeId) {
+  write_bundles("example", "ca");
+  serve_plane();
+  offer_cluster(verified_by("spiffe"));
+  serve(served_as("two_ids"));
+  EXPECT_THAT(answer(stub()), HasSubstr("it has 2 URIs among its subjectAltNames"));
+  serve(served_as("server"));
+  EXPECT_THAT(answer(stub()), HasSubstr("it has 0 URIs among its subjectAltNames"));
+  serve(served_as("talkative"));
+  EXPECT_THAT(answer(stub()), HasSubstr("URIs among its subjectAltNames"));
+  std::filesystem::remove(bundles_);
+}
+
+// SNI has no addresses (RFC 6066 3).
+TEST_F(XdsTls, AnAddressIsNoNameOfSniAndTheOtherNamesAreVerified) {
+  serve_plane();
+  serve(served_as("server"));
+  wire::UpstreamTlsContext t = verified_by("files");
+  accept_name(t, "movies.example");
+  t.set_auto_sni_san_validation(true);
+  for (const char* const address : {"127.0.0.1", "::1"}) {
+    t.set_sni(address);
+    offer_cluster(t);
+    EXPECT_EQ(answer(stub()), "tls to no name") << address;
+  }
+  wire::UpstreamTlsContext other = verified_by("files");
+  accept_name(other, "nothing.example");
+  other.set_auto_sni_san_validation(true);
+  other.set_sni("127.0.0.1");
+  offer_cluster(other);
+  EXPECT_THAT(answer(stub()), HasSubstr("none of its subjectAltNames matches"));
 }
 
 TEST_F(XdsTls, AFallbackThatIsInvalidFailsEveryCall) {
