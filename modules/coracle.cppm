@@ -36,6 +36,7 @@ module;
 #include <coracle/client/pick_policy.hpp>
 #include <coracle/client/resolver.hpp>
 #include <coracle/client/rest_methods.hpp>
+#include <coracle/client/server_labels.hpp>
 #include <coracle/client/service_config.hpp>
 #include <coracle/client/start.hpp>
 #include <coracle/client/stub.hpp>
@@ -365,6 +366,7 @@ using coracle::server;
 using coracle::server_context;
 using coracle::server_credentials;
 using coracle::server_interceptor;
+using coracle::server_labels;
 using coracle::server_limits;
 using coracle::server_observer;
 using coracle::server_options;

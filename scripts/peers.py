@@ -30,6 +30,9 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
     "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
+    # The newest version in which gRPC's module has them; later they are a module that is not published.
+    "grpc_go_xds_client": "google.golang.org/grpc/interop/xds/client@v1.64.1",
+    "grpc_go_xds_server": "google.golang.org/grpc/interop/xds/server@v1.64.1",
     "h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible",
 }
 GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs nothing but Go's own packages

@@ -25,6 +25,7 @@ void add_health(CLI::App& app, action& chosen);
 void add_doctor(CLI::App& app, action& chosen);
 void add_top(CLI::App& app, action& chosen);
 void add_pages(CLI::App& app, action& chosen);
+void add_xds(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_openapi(CLI::App& app, action& chosen);
 void add_diff(CLI::App& app, action& chosen);

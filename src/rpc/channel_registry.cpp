@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "rpc/configured_clients.hpp"
 #include "runtime/runtime_core.hpp"
 
 #include <algorithm>
@@ -13,6 +14,10 @@ namespace coracle::rpc {
 
 std::shared_ptr<channel_registry> channel_registry::of(runtime& rt) {
   return rt.core().companion_of<channel_registry>();
+}
+
+std::shared_ptr<configured_clients> configured_clients::of(runtime& rt) {
+  return rt.core().companion_of<configured_clients>();
 }
 
 std::uint64_t channel_registry::next_id() noexcept {

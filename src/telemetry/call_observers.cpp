@@ -180,11 +180,29 @@ void channel_calls::message_received(observed_attempt& a, message_size m) noexce
   if (tracer* const by = span ? of_->traces_here() : nullptr) span->message_received(m, *by);
 }
 
+method_calls* channel_calls::on_server(const server_labels& labels, method_calls* calls) const noexcept {
+  method_calls* found = calls;
+  base::if_memory_allows([&] {
+    server_labels reported;
+    if (of_->reports_locality()) reported.locality = labels.locality;
+    if (of_->reports_service()) reported.backend_service = labels.backend_service;
+    if (reported == server_labels()) return;
+    const loop& here = *loop::current();
+    // The name is one that is reported already.
+    if (method_calls* const there = of_->calls_of(here).find(true, target_, calls->key.method, true,
+                                                             here.wall_now(), calls->key.custom, &reported))
+      found = there;
+  });
+  return found;
+}
+
 void channel_calls::attempt_ended(observed_attempt& a, const status& outcome, time_point now) noexcept {
   const std::unique_ptr<call_span> span(static_cast<call_span*>(std::exchange(a.user, nullptr)));
-  method_calls* const calls = observed_data(a.call.user).calls();
+  method_calls* calls = observed_data(a.call.user).calls();
   if (!calls) [[unlikely]]
     return;
+  if (a.labels) [[unlikely]]
+    calls = on_server(*a.labels, calls);
   const loop& here = *loop::current();
   call_series& series = of_->calls_of(here);
   if (!span)

@@ -98,6 +98,9 @@ class channel_calls final : public client_observer {
   void call_ended(observed_call& c, const status& outcome, time_point now) noexcept override;
 
  private:
+  // The calls of the method on the server of the attempt, if they are told apart.
+  [[gnu::noinline]] method_calls* on_server(const server_labels& labels, method_calls* calls) const noexcept;
+
   std::shared_ptr<core> of_;
   const std::string target_;
   const server_name server_;

@@ -61,6 +61,8 @@ core::core(runtime& on, const telemetry_options& o)
       options_(o),
       selected_(options_),
       custom_label_(selected_.reports_label(custom_label_key)),
+      locality_label_(selected_.reports_label(locality_label_key)),
+      service_label_(selected_.reports_label(service_label_key)),
       certificates_(on),
       tracers_(on.size(), nullptr),
       parts_(on.size(), nullptr),

@@ -74,6 +74,9 @@ class core final : public std::enable_shared_from_this<core> {
   [[nodiscard]] const used_certificates& certificates() const noexcept { return certificates_; }
   // Whether calls are told apart by call_options::telemetry_label.
   [[nodiscard]] bool reports_custom_label() const noexcept { return custom_label_; }
+  // Whether attempts are told apart by where their server belongs.
+  [[nodiscard]] bool reports_locality() const noexcept { return locality_label_; }
+  [[nodiscard]] bool reports_service() const noexcept { return service_label_; }
   // When it began to measure.
   [[nodiscard]] std::chrono::system_clock::time_point started() const noexcept { return start_; }
   // The part of the current loop; null once the loop shuts down.
@@ -102,6 +105,8 @@ class core final : public std::enable_shared_from_this<core> {
   const telemetry_options options_;
   const selection selected_;
   const bool custom_label_;
+  const bool locality_label_;
+  const bool service_label_;
   const used_certificates certificates_;
   std::vector<std::unique_ptr<call_series>> calls_;  // by loop; each entry is used only on its loop
   std::vector<tracer*> tracers_;  // by loop, as parts_

@@ -24,9 +24,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string json_type = "content-type: application/json\r\n";
-const std::string all_names[] = {"overview",      "connections", "channels", "calls",
-                                 "loops",         "memory",      "limits",   "certificates",
-                                 "configuration", "log_levels",  "version",  "rpcz"};
+const std::string all_names[] = {"overview", "connections", "channels",     "calls",         "loops",
+                                 "memory",   "limits",      "certificates", "configuration", "log_levels",
+                                 "version",  "rpcz",        "xds"};
 
 class operator_pages : public echo_fixture {
  protected:

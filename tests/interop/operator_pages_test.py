@@ -9,8 +9,9 @@ from certificates import Certificates
 from driven_page import driven_page, label, named
 from programs import Server, own, peer, run
 
-PAGES = ("overview", "calls", "rpcz", "connections", "channels", "loops", "memory", "limits", "certificates", "configuration", "log_levels", "version")
-TITLES = {"overview": "Overview", "rpcz": "rpcz", "log_levels": "Log levels"}
+PAGES = ("overview", "calls", "rpcz", "connections", "channels", "loops", "memory", "limits", "certificates", "xds", "configuration", "log_levels",
+         "version")
+TITLES = {"overview": "Overview", "rpcz": "rpcz", "log_levels": "Log levels", "xds": "Control planes"}
 LIMIT_S = 20
 
 

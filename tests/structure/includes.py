@@ -87,13 +87,13 @@ def directions(tree):
 
 
 def programs(tree):
-    """Our programs and adapters are made as a user's: of public headers."""
+    """Our programs and adapters are made as a user's: of public headers. Messages are of their own, from the .proto that they compile."""
     rooms = Rooms(tree)
     for name in tree.under("tools/", "examples/", "adapters/", ends=SOURCES):
         for number, angled, path in includes_of(tree, name):
             if name.startswith("adapters/") and re.match(r"coracle/\w+/impl/", path):
                 yield f"{name}:{number}: {path} is installed, but not promised; let a public header offer what the adapter needs"
-            if not angled and path.split("/")[0] in rooms:
+            if not angled and path.split("/")[0] in rooms and not path.endswith(".pb.h"):
                 yield f"{name}:{number}: {path} is inside of the library; use what include/coracle offers, or let it offer more"
 
 

@@ -16,6 +16,7 @@
 #include "telemetry/otlp/export_counts.hpp"
 #include "tls/handshake_instruments.hpp"
 #include "transport/http2_instruments.hpp"
+#include "xds/status/client_instruments.hpp"
 
 #include <vector>
 
@@ -33,6 +34,7 @@ inline std::vector<const instrument*> all_instruments() {
         net::tcp_instruments(), server_internal::server_instruments(), tls::handshake_instruments(),
         transport::http2_instruments()})
     all.insert(all.end(), part.begin(), part.end());
+  all.insert(all.end(), xds::client_instruments.begin(), xds::client_instruments.end());
   return all;
 }
 

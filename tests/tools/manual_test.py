@@ -71,12 +71,18 @@ def pages_server():
         yield one
 
 
+@pytest.fixture(scope="module")
+def xds_server():
+    with Server(own("xds_interop_server"), "--port=0") as one:
+        yield one
+
+
 # Examples that wait for people or clients, and those that other tests run: tests/tutorial runs `new`.
 NOT_RUN = {"console", "proxy", "replay", "new"}
 
 
 @pytest.mark.parametrize("command", ["", *(one for one in commands() if one not in NOT_RUN)])
-def test_examples_work(command, movie_server, pages_server, tmp_path, monkeypatch):
+def test_examples_work(command, movie_server, pages_server, xds_server, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/coracle").symlink_to(own("coracle"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -89,7 +95,7 @@ def test_examples_work(command, movie_server, pages_server, tmp_path, monkeypatc
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "movie.proto").write_text(MOVIE_PROTO.read_text())
     coracle("describe", movie_server.address, "-p", "--protoset-out", tmp_path / "movie.protoset")
-    address = (pages_server if command in ("top", "pages") else movie_server).address
+    address = {"top": pages_server, "pages": pages_server, "xds": xds_server}.get(command, movie_server).address
     for line in examples(command):
         if command == "top" and "--once" not in line:
             continue  # it watches until it is interrupted

@@ -79,6 +79,10 @@ constexpr example top[] = {
 constexpr example pages_examples[] = {
     {"Print the address of a server's pages.", "coracle pages localhost:50051 -p"},
 };
+constexpr example mesh[] = {
+    {"Print what control planes have configured in a program.", "coracle xds localhost:50051 -p"},
+    {"Print it as JSON, for a script.", "coracle xds localhost:50051 -p --json"},
+};
 constexpr example proxy[] = {
     {"Print the calls between a client and a server.",
      "coracle proxy localhost:50051 -p --listen localhost:50052"},
@@ -135,6 +139,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"doctor", doctor_examples},
     {"top", top},
     {"pages", pages_examples},
+    {"xds", mesh},
     {"proxy", proxy},
     {"replay", replay},
     {"openapi", openapi},

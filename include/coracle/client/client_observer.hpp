@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/client/server_labels.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/net/address.hpp"
@@ -68,6 +69,9 @@ struct observed_attempt : coro::pooled {
   /// before attempt_attached().
   bool waited_for_connection = false;
   const net::address* peer = nullptr;  ///< valid while the attempt lasts
+  /// Where the server belongs, set with `peer`; null if no control plane says so. Valid while the attempt
+  /// lasts.
+  const server_labels* labels = nullptr;
   call_traffic traffic;  ///< so far
   /// Metadata to send with this attempt in addition to the call's own; it replaces pairs with the same keys.
   /// Set it in attempt_started().

@@ -69,6 +69,8 @@ class balancer_host {
   [[nodiscard]] virtual loop& owner_loop() const noexcept = 0;
   // The target of the channel, for metrics.
   [[nodiscard]] virtual std::string_view target() const noexcept = 0;
+  // Where the servers of the policy belong, for metrics.
+  [[nodiscard]] virtual server_labels labels() const { return {}; }
   // Returns what the balancers of this name at this place of the tree share. Made once; `seed` is random.
   [[nodiscard]] virtual std::shared_ptr<shared_by_loops> shared(std::string_view name,
                                                                 shared_by_loops_maker make) = 0;

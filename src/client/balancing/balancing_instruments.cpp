@@ -58,18 +58,24 @@ constexpr std::array all_of_balancing{&fallback,         &not_yet_usable, &stale
 
 std::span<const instrument* const> balancing_instruments() noexcept { return all_of_balancing; }
 
-void measure_weight(std::string_view target, double weight) noexcept {
-  measure(computed_weights, weight, {target});
+void measure_weight(std::string_view target, const server_labels& of, double weight) noexcept {
+  measure(computed_weights, weight, {target, of.locality, of.backend_service});
 }
-void measure_weight_not_yet_usable(std::string_view target) noexcept { measure(not_yet_usable, 1, {target}); }
-void measure_weight_stale(std::string_view target) noexcept { measure(stale, 1, {target}); }
-void measure_round_robin_fallback(std::string_view target) noexcept { measure(fallback, 1, {target}); }
-void measure_ejection(std::string_view target, std::string_view method) noexcept {
-  measure(enforced, 1, {target, {}, method});
+void measure_weight_not_yet_usable(std::string_view target, const server_labels& of) noexcept {
+  measure(not_yet_usable, 1, {target, of.locality, of.backend_service});
 }
-void measure_unenforced_ejection(std::string_view target, std::string_view method,
+void measure_weight_stale(std::string_view target, const server_labels& of) noexcept {
+  measure(stale, 1, {target, of.locality, of.backend_service});
+}
+void measure_round_robin_fallback(std::string_view target, const server_labels& of) noexcept {
+  measure(fallback, 1, {target, of.locality, of.backend_service});
+}
+void measure_ejection(std::string_view target, std::string_view service, std::string_view method) noexcept {
+  measure(enforced, 1, {target, service, method});
+}
+void measure_unenforced_ejection(std::string_view target, std::string_view service, std::string_view method,
                                  std::string_view reason) noexcept {
-  measure(unenforced, 1, {target, {}, method, reason});
+  measure(unenforced, 1, {target, service, method, reason});
 }
 
 }  // namespace coracle::client

@@ -16,6 +16,14 @@ namespace coracle::client {
 // The servers of a child that has some of its own; null: those that its parent has.
 using servers_of_child = std::shared_ptr<const std::vector<endpoint>>;
 
+// Of a child with a name.
+[[nodiscard]] inline rpc::policy_outline outline_of_child(std::string name, const balancing& policy,
+                                                          const servers_of_child& servers) {
+  std::string detail;
+  if (servers && !servers->empty()) detail = "servers: " + std::to_string(servers->size());
+  return {std::move(name), std::move(detail), {policy.config().outline()}};
+}
+
 // How good a state is for calls: that of several children is the best of theirs.
 [[nodiscard]] constexpr int rank_of(connectivity c) noexcept {
   switch (c) {
@@ -70,6 +78,8 @@ class child_policy final : private forwarding_host {
     if (!balancer_.takes(policy)) state_ = connectivity::connecting;
     if (balancer_.update(policy, servers, *this)) balancer_->start();
   }
+  // Where all of its servers are, for metrics; empty: that is not known. Before the first update().
+  void set_locality(std::string name) { locality_ = std::move(name); }
   // Whether its requests for another resolution are not passed on.
   void ignore_resolution_requests(bool ignore) noexcept { ignores_requests_ = ignore; }
   void connect() { balancer_->connect(); }
@@ -89,6 +99,11 @@ class child_policy final : private forwarding_host {
     reason_ = reason;
     owner_.on_child(*this);
   }
+  [[nodiscard]] server_labels labels() const override {
+    server_labels of = above_.labels();
+    if (!locality_.empty()) of.locality = locality_;
+    return of;
+  }
   [[nodiscard]] std::shared_ptr<shared_by_loops> shared(std::string_view name,
                                                         shared_by_loops_maker make) override {
     return above_.shared(name_ + "/" + std::string(name), make);
@@ -96,6 +111,7 @@ class child_policy final : private forwarding_host {
 
   child_policy_owner& owner_;
   const std::string name_;
+  std::string locality_;
   connectivity state_ = connectivity::connecting;
   status reason_;
   bool ignores_requests_ = false;

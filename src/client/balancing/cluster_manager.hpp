@@ -29,6 +29,12 @@ class cluster_manager_config final : public policy_config {
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     return clusters_ == static_cast<const cluster_manager_config&>(other).clusters_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    rpc::policy_outline all{std::string(family())};
+    for (const cluster& c : clusters_)
+      all.children.push_back(outline_of_child(c.route->name, c.policy, c.servers));
+    return all;
+  }
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 
  private:

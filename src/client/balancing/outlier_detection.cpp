@@ -44,13 +44,14 @@ void outlier_detection::update(const balancing& policy, const std::vector<endpoi
 // All loops have the same time to wake up at: the first one judges, and the others learn what it found.
 void outlier_detection::judge() {
   loop& here = host_.owner_loop();
+  const auto& config = static_cast<const outlier_detection_config&>(*config_);
   std::vector<outlier_ledger::finding> found;
   const time_point next_sweep = ledger_->sweep(
-      static_cast<const outlier_detection_config&>(*config_).options(), here.now(),
-      [&here] { return static_cast<std::uint32_t>(here.io().random() % 100); }, found);
+      config.options(), here.now(), [&here] { return static_cast<std::uint32_t>(here.io().random() % 100); },
+      found);
   for (const outlier_ledger::finding& f : found) {
-    if (f.unenforced.empty()) measure_ejection(host_.target(), f.method);
-    else measure_unenforced_ejection(host_.target(), f.method, f.unenforced);
+    if (f.unenforced.empty()) measure_ejection(host_.target(), config.service(), f.method);
+    else measure_unenforced_ejection(host_.target(), config.service(), f.method, f.unenforced);
   }
   here.arm(*this, next_sweep);
   for (const auto& [id, t] : subchannels_) apply(t);

@@ -15,8 +15,11 @@ namespace coracle::client {
 
 class outlier_detection_config final : public policy_config {
  public:
-  outlier_detection_config(outlier_detection_options options, balancing child) noexcept
-      : options_(options), child_(std::move(child)) {}
+  // service: the xDS cluster, for metrics.
+  outlier_detection_config(outlier_detection_options options, balancing child,
+                           std::string service = {}) noexcept
+      : options_(options), child_(std::move(child)), service_(std::move(service)) {}
+  [[nodiscard]] const std::string& service() const noexcept { return service_; }
   [[nodiscard]] const outlier_detection_options& options() const noexcept { return options_; }
   [[nodiscard]] const balancing& child() const noexcept { return child_; }
   [[nodiscard]] bool judges() const noexcept {
@@ -25,13 +28,17 @@ class outlier_detection_config final : public policy_config {
   [[nodiscard]] std::string_view family() const noexcept override { return "outlier_detection"; }
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     const auto& o = static_cast<const outlier_detection_config&>(other);
-    return options_ == o.options_ && child_ == o.child_;
+    return options_ == o.options_ && child_ == o.child_ && service_ == o.service_;
+  }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    return {std::string(family()), judges() ? "" : "ejects no server", {child_.config().outline()}};
   }
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 
  private:
   outlier_detection_options options_;
   balancing child_;
+  std::string service_;
 };
 
 // Leaves alone servers whose user has no other to choose: pick_first would lose its only one (gRFC A61).

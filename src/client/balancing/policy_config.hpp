@@ -1,7 +1,10 @@
 // policy_config: the configuration of a balancing policy, and with it of the policies below it.
 #pragma once
 
+#include "rpc/policy_outline.hpp"
+
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace coracle::client {
@@ -19,6 +22,8 @@ class policy_config {
   [[nodiscard]] virtual std::string_view family() const noexcept = 0;
   // `other` is of the same family.
   [[nodiscard]] virtual bool equals(const policy_config& other) const noexcept = 0;
+  // For operators: the policy with those below it.
+  [[nodiscard]] virtual rpc::policy_outline outline() const { return {std::string(family())}; }
   [[nodiscard]] virtual std::unique_ptr<balancer> make(balancer_host& host) const = 0;
 
  protected:

@@ -55,6 +55,7 @@ class forwarding_host : public balancer_host {
   void out_of_memory() noexcept override { above_.out_of_memory(); }
   [[nodiscard]] loop& owner_loop() const noexcept override { return above_.owner_loop(); }
   [[nodiscard]] std::string_view target() const noexcept override { return above_.target(); }
+  [[nodiscard]] server_labels labels() const override { return above_.labels(); }
   [[nodiscard]] std::shared_ptr<shared_by_loops> shared(std::string_view name,
                                                         shared_by_loops_maker make) override {
     return above_.shared(name, make);

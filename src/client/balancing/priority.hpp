@@ -29,6 +29,11 @@ class priority_config final : public policy_config {
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     return levels_ == static_cast<const priority_config&>(other).levels_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    rpc::policy_outline all{std::string(family())};
+    for (const level& l : levels_) all.children.push_back(outline_of_child(l.name, l.policy, l.servers));
+    return all;
+  }
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 
  private:

@@ -21,6 +21,9 @@ class random_subsetting_config final : public policy_config {
     const auto& o = static_cast<const random_subsetting_config&>(other);
     return size_ == o.size_ && child_ == o.child_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    return {std::string(family()), "size: " + std::to_string(size_), {child_.config().outline()}};
+  }
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 
  private:

@@ -31,13 +31,22 @@ const no_server& dropped() {
 std::unique_ptr<pick_policy> spread_config::make_policy(const balancer_host& host) const {
   loop& here = host.owner_loop();
   if (const auto* const weights = std::get_if<weighted_round_robin_options>(&which_))
-    return std::make_unique<weighted_round_robin>(*weights, here, std::string(host.target()));
+    return std::make_unique<weighted_round_robin>(*weights, here, std::string(host.target()), host.labels());
   const std::uint64_t seed = here.io().random();
   if (const auto* const built_in = std::get_if<simple>(&which_))
     return built_in->make(seed, built_in->choices);
   std::unique_ptr<pick_policy> made = (*std::get<of_program>(which_))(seed);
   CORACLE_ASSERT(made, "the factory of balancing::by() returned no policy");
   return made;
+}
+
+rpc::policy_outline spread_config::outline() const {
+  if (std::holds_alternative<weighted_round_robin_options>(which_)) return {"weighted_round_robin"};
+  const auto* const built_in = std::get_if<simple>(&which_);
+  if (!built_in) return {"a policy of the program"};
+  if (built_in->make == make_round_robin) return {"round_robin"};
+  if (built_in->make == make_weighted) return {"weighted"};
+  return {"least_request", "choices: " + std::to_string(built_in->choices)};
 }
 
 std::unique_ptr<balancer> spread_config::make(balancer_host& host) const {

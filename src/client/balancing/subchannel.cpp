@@ -263,6 +263,7 @@ const call_target& subchannel::observed_target(const call_target& of_channel, ca
     mine.reset(new (std::nothrow) call_target(of_channel));
     if (!mine) return of_channel;
     mine->ends = this;
+    mine->labels = measures_.labels();
     if (secure) mine->scheme = "https";
     mine->is_rewritten = rewritten;
     if (rewritten) mine->authority = host_name_;

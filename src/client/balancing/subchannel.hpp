@@ -199,6 +199,8 @@ class subchannel final : private transport::connection_owner,
   void connect_through(const std::optional<net::address>& proxy);
   // To be called before connect().
   void observe_attempts(std::shared_ptr<attempt_observer> by) noexcept { attempts_ = std::move(by); }
+  // Where its server belongs, for metrics. To be called before connect().
+  void set_labels(std::shared_ptr<const server_labels> l) noexcept { measures_.set_labels(std::move(l)); }
   // Ejected, it is in TRANSIENT_FAILURE for its user, with this reason, whatever its connections are (gRFC
   // A50); they stay. OK brings it back.
   void eject(const status& reason) noexcept;
@@ -309,7 +311,7 @@ class subchannel final : private transport::connection_owner,
   time_point last_stream_before_{};
   connection_bytes bytes_before_;
   rpc::event_trace trace_;
-  const subchannel_measures measures_;
+  subchannel_measures measures_;
   connectivity recorded_state_ = connectivity::idle;
   std::uint32_t times_ready_ = 0;
   backoff backoff_;

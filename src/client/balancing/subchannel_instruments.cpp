@@ -91,30 +91,31 @@ std::string_view level_of(bool secure) noexcept { return secure ? "privacy_and_i
 std::span<const instrument* const> subchannel_instruments() noexcept { return all_of_subchannels; }
 
 void subchannel_measures::attempt_succeeded() const noexcept {
-  measure(attempts_ok, 1, {target_});
+  measure(attempts_ok, 1, {target_, service(), locality()});
   measure(old_succeeded, 1, {target_});
 }
 
 void subchannel_measures::attempt_failed() const noexcept {
-  measure(attempts_lost, 1, {target_});
+  measure(attempts_lost, 1, {target_, service(), locality()});
   measure(old_failed, 1, {target_});
 }
 
 void subchannel_measures::handshake_ended(const transport::connection& c) const noexcept {
   const net::handshake_end end = c.handshake();
   if (end.result.empty()) return;
-  measure(handshakes, 1, {end.result, target_, end.resumed ? "RESUMED_HANDSHAKE" : "FULL_HANDSHAKE"});
+  measure(handshakes, 1,
+          {end.result, target_, end.resumed ? "RESUMED_HANDSHAKE" : "FULL_HANDSHAKE", locality(), service()});
 }
 
 void subchannel_measures::opened(const transport::connection& c) const noexcept {
-  measure(open, 1, {target_, "", "", level_of(c.auth() != nullptr)});
+  measure(open, 1, {target_, service(), locality(), level_of(c.auth() != nullptr)});
 }
 
 void subchannel_measures::closed(const transport::connection& c, bool secure) const noexcept {
   std::array<char, 48> text{};
-  measure(disconnections, 1, {target_, "", "", error_of(c, text)});
+  measure(disconnections, 1, {target_, service(), locality(), error_of(c, text)});
   measure(old_disconnections, 1, {target_});
-  measure(open, -1, {target_, "", "", level_of(secure)});
+  measure(open, -1, {target_, service(), locality(), level_of(secure)});
 }
 
 }  // namespace coracle::client

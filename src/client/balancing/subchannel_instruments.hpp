@@ -3,10 +3,13 @@
 #pragma once
 
 #include "coracle/base/metrics.hpp"
+#include "coracle/client/server_labels.hpp"
 #include "transport/connection.hpp"
 
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace coracle::client {
 
@@ -17,6 +20,9 @@ namespace coracle::client {
 class subchannel_measures {
  public:
   explicit subchannel_measures(std::string_view target) noexcept : target_(target) {}
+  // Of a server that a control plane has named; null: none has.
+  void set_labels(std::shared_ptr<const server_labels> l) noexcept { labels_ = std::move(l); }
+  [[nodiscard]] const std::shared_ptr<const server_labels>& labels() const noexcept { return labels_; }
   void attempt_succeeded() const noexcept;
   void attempt_failed() const noexcept;
   // An attempt with a secured byte stream has ended; nothing if its handshake has not.
@@ -27,7 +33,15 @@ class subchannel_measures {
   void closed(const transport::connection& c, bool secure) const noexcept;
 
  private:
+  [[nodiscard]] std::string_view service() const noexcept {
+    return labels_ ? std::string_view(labels_->backend_service) : std::string_view();
+  }
+  [[nodiscard]] std::string_view locality() const noexcept {
+    return labels_ ? std::string_view(labels_->locality) : std::string_view();
+  }
+
   std::string_view target_;
+  std::shared_ptr<const server_labels> labels_;
 };
 
 }  // namespace coracle::client

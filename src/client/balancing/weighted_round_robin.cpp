@@ -69,10 +69,11 @@ std::size_t stride_schedule::next(std::uint32_t& sequence) const noexcept {
 }
 
 weighted_round_robin::weighted_round_robin(const weighted_round_robin_options& options, loop& here,
-                                           std::string target)
+                                           std::string target, server_labels labels)
     : options_(options),
       loop_(here),
       target_(std::move(target)),
+      labels_(std::move(labels)),
       sequence_(static_cast<std::uint32_t>(here.io().random())) {}
 
 std::optional<duration> weighted_round_robin::load_interval() const {
@@ -108,25 +109,25 @@ void weighted_round_robin::schedule(std::span<const pick_candidate> ready) {
   for (const pick_candidate& c : ready) {
     const auto known = weights_.find(c.at_->id());
     weights.push_back(known == weights_.end() ? 0 : weight_of(known->second));
-    measure_weight(target_, weights.back());
+    measure_weight(target_, labels_, weights.back());
   }
   bound(weights);
-  if (schedule_.set(weights) && !ready.empty()) measure_round_robin_fallback(target_);
+  if (schedule_.set(weights) && !ready.empty()) measure_round_robin_fallback(target_, labels_);
 }
 
 double weighted_round_robin::weight_of(server_weight& w) {
   if (!w.usable_since) {
-    measure_weight_not_yet_usable(target_);
+    measure_weight_not_yet_usable(target_, labels_);
     return 0;
   }
   if (loop_.now() - w.reported >= options_.weight_expiration_period) {
     w.usable_since.reset();
-    measure_weight_stale(target_);
+    measure_weight_stale(target_, labels_);
     return 0;
   }
   if (options_.blackout_period > duration::zero() &&
       loop_.now() - *w.usable_since < options_.blackout_period) {
-    measure_weight_not_yet_usable(target_);
+    measure_weight_not_yet_usable(target_, labels_);
     return 0;
   }
   return w.value;

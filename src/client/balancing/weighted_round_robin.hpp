@@ -3,6 +3,7 @@
 
 #include "coracle/client/balancing_options.hpp"
 #include "coracle/client/pick_policy.hpp"
+#include "coracle/client/server_labels.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <cstddef>
@@ -32,7 +33,8 @@ class stride_schedule {
 // Weights are computed at picks, when the update period has passed.
 class weighted_round_robin final : public pick_policy {
  public:
-  weighted_round_robin(const weighted_round_robin_options& options, loop& here, std::string target);
+  weighted_round_robin(const weighted_round_robin_options& options, loop& here, std::string target,
+                       server_labels labels);
 
   void ready_changed(std::span<const pick_candidate> ready) override;
   std::size_t pick(std::span<const pick_candidate> ready, const pick_info&) override;
@@ -54,6 +56,7 @@ class weighted_round_robin final : public pick_policy {
   const weighted_round_robin_options options_;
   loop& loop_;
   const std::string target_;
+  const server_labels labels_;
   std::map<std::uint64_t, server_weight> weights_;  // of those that are READY, by subchannel::id()
   stride_schedule schedule_;
   std::uint32_t sequence_;

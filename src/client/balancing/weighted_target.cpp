@@ -20,6 +20,7 @@ void weighted_target::update(const balancing& policy, const std::vector<endpoint
   arrange(children_, targets, [this](const auto& t) { return std::make_unique<child>(*this, t.name); });
   for (std::size_t i = 0; i < targets.size(); ++i) {
     children_[i]->weight = std::max(targets[i].weight, 1u);
+    children_[i]->policy.set_locality(targets[i].locality);
     children_[i]->policy.update(targets[i].policy, targets[i].servers ? *targets[i].servers : servers);
     if (children_[i]->policy.state() == connectivity::idle) children_[i]->policy.connect();
   }

@@ -19,6 +19,7 @@ class weighted_target_config final : public policy_config {
     std::uint32_t weight;  // 0 counts as 1
     balancing policy;
     servers_of_child servers{};
+    std::string locality{};  // for metrics; empty: it is none
     friend bool operator==(const target&, const target&) = default;
   };
   explicit weighted_target_config(std::vector<target> targets) noexcept : targets_(std::move(targets)) {}
@@ -26,6 +27,14 @@ class weighted_target_config final : public policy_config {
   [[nodiscard]] std::string_view family() const noexcept override { return "weighted_target"; }
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     return targets_ == static_cast<const weighted_target_config&>(other).targets_;
+  }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    rpc::policy_outline all{std::string(family())};
+    for (const target& t : targets_) {
+      auto& made = all.children.emplace_back(outline_of_child(t.name, t.policy, t.servers));
+      made.detail.append(made.detail.empty() ? "" : ", ").append("weight: ").append(std::to_string(t.weight));
+    }
+    return all;
   }
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 

@@ -8,6 +8,7 @@
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/call_protocol.hpp"
 #include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/server_labels.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -76,6 +77,7 @@ struct call_target {
   std::string_view user_agent;  // empty: library_user_agent()
   wire_options wire{};
   attempt_end_sink* ends = nullptr;  // of the server; null: no policy wants to know
+  std::shared_ptr<const server_labels> labels{};  // of the server; null: no control plane has named it
   bool is_rewritten = false;  // the authority is that of the server, and not of the channel (gRFC A81)
 };
 

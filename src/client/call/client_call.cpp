@@ -670,7 +670,7 @@ CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& t
     if (!refused.ok()) [[unlikely]]
       return end(std::move(refused), false);
     has_connection();
-    if (watched_attempt_) watched_attempt_->attached(exchange_, waited);
+    if (watched_attempt_) watched_attempt_->attached(exchange_, waited, target.labels);
     send_request();
   });
 }

@@ -42,7 +42,12 @@ attempt_watch::attempt_watch(call_watch& of, attempt_kind kind, unsigned previou
   of.observer_.attempt_started(attempt_);
 }
 
-void attempt_watch::attached(const transport::exchange& x, bool waited) noexcept {
+void attempt_watch::attached(const transport::exchange& x, bool waited,
+                             const std::shared_ptr<const server_labels>& labels) noexcept {
+  if (labels) [[unlikely]] {
+    labels_ = labels;
+    attempt_.labels = labels_.get();
+  }
   attempt_.waited_for_connection = waited;
   attempt_.attached = of_.terms_.owner_loop->now();
   attempt_.peer = &x.peer_address();

@@ -44,7 +44,8 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
     return attempt_.more.empty() ? nullptr : &attempt_;
   }
   // waited: the channel had no connection for it at first.
-  void attached(const transport::exchange& x, bool waited) noexcept;
+  void attached(const transport::exchange& x, bool waited,
+                const std::shared_ptr<const server_labels>& labels) noexcept;
   void headers_received() noexcept;
   void ended(const status& outcome) noexcept;
 
@@ -55,6 +56,7 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
  private:
   call_watch& of_;
   observed_attempt attempt_;
+  std::shared_ptr<const server_labels> labels_;
 };
 
 // Returns null if there is no call_watch.

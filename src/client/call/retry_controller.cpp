@@ -247,7 +247,7 @@ void replayed_attempt::attach(transport::exchange x, const call_target& target) 
     abandon();
     return tried ? fail(refused, refusal::final) : set_.out_of_memory(*this);
   }
-  if (watch_) watch_->attached(exchange_, waited);
+  if (watch_) watch_->attached(exchange_, waited, target.labels);
   if (pump()) set_.attached(*this);
 }
 

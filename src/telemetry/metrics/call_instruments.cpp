@@ -19,7 +19,7 @@ constexpr label_keys of_client{"grpc.method", "grpc.target"};
 constexpr label_keys of_ended_client{"grpc.method", "grpc.target", "grpc.status"};
 constexpr label_keys of_calls{custom_label_key};
 // The first two are set by balancers of xDS (gRFC A78, A89), and empty without them.
-constexpr label_keys of_attempts{"grpc.lb.locality", "grpc.lb.backend_service", custom_label_key};
+constexpr label_keys of_attempts{locality_label_key, service_label_key, custom_label_key};
 
 constexpr instrument counter(std::string_view name, std::string_view unit, label_keys labels,
                              std::string_view description, label_keys optional = {}) {
@@ -93,7 +93,8 @@ class families {
     if (!what_.reports(by)) return;
     metric_family f = family_of(by);
     for (const method_calls* m : calls_) {
-      if (m->key.client != client_) continue;
+      // Where an attempt goes is not known when it starts.
+      if (m->key.client != client_ || m->key.server != server_labels()) continue;
       metric_point& p = f.points.emplace_back(point_of(*m));
       add_optional(p, by, *m);
       p.value = static_cast<double>(m->started);
@@ -124,8 +125,11 @@ class families {
  private:
   void add_optional(metric_point& p, const instrument& by, const method_calls& m) const {
     for (const std::string_view key : by.optional_labels)
-      if (what_.reports_label(key))
-        p.labels.emplace_back(key, key == custom_label_key ? m.key.custom : std::string());
+      if (what_.reports_label(key)) p.labels.emplace_back(key, value_of(key, m.key));
+  }
+  static const std::string& value_of(std::string_view key, const call_key& of) noexcept {
+    if (key == locality_label_key) return of.server.locality;
+    return key == service_label_key ? of.server.backend_service : of.custom;
   }
   void keep(metric_family&& f) {
     if (!f.points.empty()) to_.families.push_back(std::move(f));

@@ -119,7 +119,8 @@ void method_calls::add(const method_calls& o) {
 }
 
 method_calls* call_series::find(bool client, std::string_view target, std::string_view path, bool registered,
-                                std::chrono::system_clock::time_point now, std::string_view custom) noexcept {
+                                std::chrono::system_clock::time_point now, std::string_view custom,
+                                const server_labels* server) noexcept {
   custom = custom.substr(0, custom_bytes_max);
   custom = custom.substr(0, base::valid_utf8_bytes(custom));
   method_calls* found = nullptr;
@@ -134,19 +135,27 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
       key_ += name;
       key_ += '\0';
       key_ += custom;
+      if (!server) return;
+      key_ += '\0';
+      key_ += server->backend_service;
+      key_ += '\0';
+      key_ += server->locality;
     };
     set_key();
     auto at = all_.find(key_);
-    if (at == all_.end() && all_.size() >= methods_max_ && (name != other_method || !custom.empty())) {
+    if (at == all_.end() && all_.size() >= methods_max_ &&
+        (name != other_method || !custom.empty() || server)) {
       ++folded_;
       name = other_method;
       custom = {};
+      server = nullptr;
       set_key();
       at = all_.find(key_);
     }
     if (at == all_.end()) {
       auto made = std::make_unique<method_calls>();
-      made->key = {client, std::string(target), std::string(name), std::string(custom)};
+      made->key = {client, std::string(target), std::string(name), std::string(custom),
+                   server ? *server : server_labels()};
       made->start = now;
       at = all_.emplace(key_, std::move(made)).first;
     }

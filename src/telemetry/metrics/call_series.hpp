@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/client/server_labels.hpp"
 #include "telemetry/metrics/exponential_histogram.hpp"
 #include "telemetry/metrics/histogram.hpp"
 #include "telemetry/metrics/method_costs.hpp"
@@ -28,6 +29,9 @@ inline constexpr std::string_view other_method = "other";
 
 // The label whose value is call_options::telemetry_label (gRFC A108).
 inline constexpr std::string_view custom_label_key = "grpc.client.call.custom";
+// Those whose values are in server_labels (gRFC A78, A89).
+inline constexpr std::string_view locality_label_key = "grpc.lb.locality";
+inline constexpr std::string_view service_label_key = "grpc.lb.backend_service";
 
 // What an ended call that has a span is counted with.
 struct call_sizes {
@@ -95,6 +99,8 @@ struct call_key {
   std::string target;  // of a client
   std::string method;  // "package.Service/Method", or "other"
   std::string custom;  // of a client: the value of custom_label_key
+  server_labels
+      server;  // of attempts on a server that a control plane has named, if these labels are reported
   [[nodiscard]] bool operator==(const call_key&) const = default;
 };
 
@@ -125,10 +131,12 @@ class call_series {
       : methods_max_(series_max), exponential_(exponential), admits_(admits) {}
 
   // Returns the calls of a method, whose path is "/package.Service/Method". `target` is empty for a server.
-  // `custom` is cut to 256 bytes. Valid as long as this. Without memory it returns null.
+  // `custom` is cut to 256 bytes. Valid as long as this. Without memory it returns null. Attempts on servers
+  // with labels are told apart by them.
   [[nodiscard]] method_calls* find(bool client, std::string_view target, std::string_view path,
                                    bool registered, std::chrono::system_clock::time_point now,
-                                   std::string_view custom = {}) noexcept;
+                                   std::string_view custom = {},
+                                   const server_labels* server = nullptr) noexcept;
   // Counts a call or an attempt in one of the arrays of its method. Without memory, it is not counted.
   [[gnu::always_inline]] void count(std::array<std::unique_ptr<call_histograms>, status_codes>& by_status,
                                     status_code code, duration took, std::uint64_t sent_bytes,

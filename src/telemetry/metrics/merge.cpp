@@ -58,7 +58,8 @@ metric_point point_of(const instrument& by, series&& s) {
 }
 
 std::string text_of(const call_key& k) {
-  return (k.client ? "c" : "s") + k.target + '\0' + k.method + '\0' + k.custom;
+  return (k.client ? "c" : "s") + k.target + '\0' + k.method + '\0' + k.custom + '\0' +
+         k.server.backend_service + '\0' + k.server.locality;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "coracle/base/version.hpp"
 #include "coracle/runtime/on.hpp"
 #include "rpc/channel_registry.hpp"
+#include "rpc/configured_clients.hpp"
 #include "server/server_registry.hpp"
 #include "server/server_state.hpp"
 #include "telemetry/pages/call_rates.hpp"
@@ -126,6 +127,37 @@ ordered_json channel_json(const rpc::channel_snapshot& c) {
           {"events", trace_json(c.trace)}};
 }
 
+// `left` is how many more policies there may be.
+ordered_json policies_json(const rpc::policy_outline& of, std::size_t& left) {
+  ordered_json children = ordered_json::array();
+  for (const rpc::policy_outline& each : of.children) {
+    if (left == 0) break;
+    --left;
+    children.push_back(policies_json(each, left));
+  }
+  return {{"name", of.name}, {"detail", of.detail}, {"children", std::move(children)}};
+}
+
+ordered_json configured_json(const rpc::configured_client& c) {
+  ordered_json resources = ordered_json::array();
+  for (const rpc::configured_resource& r : c.resources)
+    resources.push_back({{"type", r.type},
+                         {"name", r.name},
+                         {"state", r.state},
+                         {"version", r.version},
+                         {"updated", time_json(r.updated)},
+                         {"error", r.error},
+                         {"failed_version", r.failed_version}});
+  std::size_t left = page_source::policies_max;
+  ordered_json policies = c.policies ? policies_json(*c.policies, left) : ordered_json();
+  return {{"target", c.target},
+          {"node", c.node},
+          {"resource_count", c.resource_count},
+          {"resources", std::move(resources)},
+          {"policies", std::move(policies)},
+          {"policies_cut", left == 0}};
+}
+
 task<> add_calls(const calls_in_progress& from, loop& here, calls_listing& to) {
   from.add_to(to, here);
   co_return;
@@ -155,6 +187,7 @@ task<services::ordered_json> page_source::page(std::string_view name) {
   if (name == "loops") co_return co_await loops();
   if (name == "memory") co_return co_await memory();
   if (name == "limits") co_return co_await limits();
+  if (name == "xds") co_return co_await control_planes();
   if (name == "certificates") co_return certificates();
   if (name == "configuration") co_return configuration();
   if (name == "log_levels") co_return log_levels();
@@ -316,6 +349,20 @@ task<page_source::json> page_source::limits() {
     for (const metric_point& p : f->points)
       rejections.push_back({{"limit", p.labels.empty() ? "" : p.labels.front().second}, {"count", p.value}});
   co_return json{{"servers", std::move(servers)}, {"rejections", std::move(rejections)}};
+}
+
+task<page_source::json> page_source::control_planes() {
+  std::vector<rpc::configured_client> all;
+  if (const auto read = rpc::configured_clients::of(rt())->get()) {
+    auto reading = read();
+    all = co_await std::move(reading);
+  }
+  json clients = json::array();
+  for (const rpc::configured_client& c : all) {
+    if (clients.size() >= configured_max) break;
+    clients.push_back(configured_json(c));
+  }
+  co_return json{{"client_count", all.size()}, {"clients", std::move(clients)}};
 }
 
 page_source::json page_source::certificates() const {

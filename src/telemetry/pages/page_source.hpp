@@ -24,6 +24,8 @@ class page_source : public std::enable_shared_from_this<page_source> {
   static constexpr std::size_t connections_max = 1000;
   static constexpr std::size_t channels_max = 100;
   static constexpr std::size_t subchannels_max = 100;
+  static constexpr std::size_t configured_max = 100;  // clients of control planes
+  static constexpr std::size_t policies_max = 500;  // of one of them
   static constexpr std::size_t tasks_bytes_max = std::size_t{64} << 10;  // of each loop
 
   page_source(std::shared_ptr<core> of, std::shared_ptr<calls_in_progress> calls, bool cancels)
@@ -47,6 +49,7 @@ class page_source : public std::enable_shared_from_this<page_source> {
   task<json> loops();
   task<json> memory();
   task<json> limits();
+  task<json> control_planes();
   task<calls_listing> list_calls();
   [[nodiscard]] json certificates() const;
   [[nodiscard]] json configuration() const;

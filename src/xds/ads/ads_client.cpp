@@ -319,6 +319,7 @@ void ads_client::stream_ended(server_id id, const status& reason, time_point now
     }
     return;
   }
+  if (s.unreachable.ok()) client_events_.push_back({id, client_event::kind::server_failure});
   s.unreachable = status::unavailable(reason.ok() ? "the stream ended without a response"
                                                   : base::printable(reason.to_string()));
   for (const auto& a : authorities_)
@@ -349,6 +350,9 @@ void ads_client::received(server_id id, received_response response, time_point n
     if (each.name.empty()) all_named = false;
     else mentioned.insert(each.name);
     const auto [a, r] = find(each.name);
+    client_events_.push_back(
+        {id, each.content.ok() ? client_event::kind::valid_resource : client_event::kind::invalid_resource,
+         kind});
     if (!each.content.ok()) {
       append_cause(rejected, each.content.status().message());
       if (!r) continue;
@@ -523,6 +527,19 @@ std::optional<client_note> ads_client::next_note() {
   client_note n = std::move(notes_.front());
   notes_.pop_front();
   return n;
+}
+
+std::optional<client_event> ads_client::next_client_event() {
+  if (client_events_.empty()) return std::nullopt;
+  const client_event e = client_events_.front();
+  client_events_.pop_front();
+  return e;
+}
+
+void ads_client::visit_servers(
+    const std::function<void(const management_server&, bool connected)>& visitor) const {
+  for (const server_state& s : servers_)
+    if (is_in_use(static_cast<server_id>(&s - servers_.data()))) visitor(s.config, s.unreachable.ok());
 }
 
 std::string ads_client::plane_of(const server_state& s) const {

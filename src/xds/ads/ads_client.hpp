@@ -61,6 +61,19 @@ struct client_note {
   std::string text;
 };
 
+// What happened, for metrics (gRFC A78).
+struct client_event {
+  enum class kind : unsigned char {
+    server_failure,  // the server worked, and cannot be reached any more
+    valid_resource,
+    invalid_resource,
+  };
+
+  server_id server;
+  kind what;
+  resource_kind resource{};  // of the other two
+};
+
 struct resource_dump {
   resource_kind kind;
   std::string_view name;
@@ -93,6 +106,7 @@ class ads_client {
     custom_policies has_policy;
     bool serves = false;  // resource_rules::serves
     std::shared_ptr<const filter_types> filters = nullptr;  // resource_rules::filters
+    std::string target{};  // of the channel, or "#server", for metrics
   };
 
   ads_client(std::shared_ptr<const bootstrap> from, options of);
@@ -123,6 +137,7 @@ class ads_client {
   [[nodiscard]] std::optional<wire::DiscoveryRequest> next_request(server_id server, time_point now);
   [[nodiscard]] std::optional<watch_event> next_event();
   [[nodiscard]] std::optional<client_note> next_note();
+  [[nodiscard]] std::optional<client_event> next_client_event();
 
   [[nodiscard]] const management_server& server(server_id server) const { return at(server).config; }
   // The control plane that a cluster comes from; none if nothing of its authority is watched.
@@ -133,6 +148,9 @@ class ads_client {
   // --- For those who look at it.
 
   void visit(const std::function<void(const resource_dump&)>& visitor) const;
+  // Those in use, and whether their streams work: gRFC A78 says when.
+  void visit_servers(const std::function<void(const management_server&, bool connected)>& visitor) const;
+  [[nodiscard]] const std::string& target() const noexcept { return options_.target; }
   // As control planes know the client.
   [[nodiscard]] wire::Node node() const;
 
@@ -245,6 +263,7 @@ class ads_client {
   std::uint64_t last_watch_ = 0;
   std::deque<watch_event> events_;
   std::deque<client_note> notes_;
+  std::deque<client_event> client_events_;
   std::size_t cached_bytes_ = 0;
   std::size_t cached_regexes_ = 0;
 };

@@ -5,10 +5,12 @@
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/measure.hpp"
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "xds/ads/wait_until.hpp"
 #include "xds/limits.hpp"
+#include "xds/status/client_instruments.hpp"
 #include "xds/wire/discovery.pb.h"
 
 #include <exception>
@@ -113,6 +115,7 @@ task<> ads_driver::steer(scope& streams) {
     client_.advance(now);
     carry_out(now, streams);
     write_notes();
+    measure_events();
     tell_all();
     // Watch functions may have watched more and cancelled, which is carried out before the next responses are
     // read.
@@ -149,6 +152,22 @@ void ads_driver::carry_out(time_point now, scope& streams) {
 void ads_driver::write_notes() {
   while (const auto n = client_.next_note())
     loop::current()->log().write(log_room::client, n->level, n->text);
+}
+
+void ads_driver::measure_events() {
+  while (const auto e = client_.next_client_event()) {
+    const std::string_view target = client_.target();
+    const std::string_view server = client_.server(e->server).uri;
+    switch (e->what) {
+      case client_event::kind::server_failure: measure(client_server_failure, 1, {target, server}); break;
+      case client_event::kind::valid_resource:
+        measure(client_updates_valid, 1, {target, server, type_name(e->resource)});
+        break;
+      case client_event::kind::invalid_resource:
+        measure(client_updates_invalid, 1, {target, server, type_name(e->resource)});
+        break;
+    }
+  }
 }
 
 void ads_driver::tell_all() {

@@ -44,6 +44,7 @@ class ads_driver {
   [[nodiscard]] task<> read_responses(std::shared_ptr<stream> s, status& end);
   void carry_out(time_point now, scope& streams);
   void write_notes();
+  void measure_events();
   void tell_all();
 
   ads_client client_;

@@ -17,12 +17,26 @@ std::unique_ptr<client::balancer> drops_config::make(client::balancer_host& host
   return std::make_unique<drops>(host);
 }
 
+rpc::policy_outline drops_config::outline() const {
+  std::string detail = "calls at a time: " + std::to_string(options_.calls_max);
+  for (const drop_category& each : options_.categories)
+    detail += ", drops " + base::printable(each.category) + ": " + std::to_string(each.millionths) +
+              " of a million";
+  return {std::string(family()), std::move(detail), {child_.config().outline()}};
+}
+
 const drops_options& drops::options() const noexcept {
   return static_cast<const drops_config&>(*config_).options();
 }
 
 std::shared_ptr<locality_load> drops::load_of(const locality& where) const {
   return options().load ? cluster_load::of(options().load, where) : nullptr;
+}
+
+server_labels drops::labels() const {
+  server_labels of = above_.labels();
+  of.backend_service = options().cluster;
+  return of;
 }
 
 void drops::update(const balancing& policy, const std::vector<client::endpoint>& servers) {
@@ -34,6 +48,7 @@ void drops::update(const balancing& policy, const std::vector<client::endpoint>&
   for (const drop_category& each : options().categories)
     add("the control plane has the call dropped, category " + base::printable(each.category));
   add("the cluster has its maximum of calls in progress, which is " + std::to_string(options().calls_max));
+  std::erase_if(labels_, [](const auto& l) { return l.second.use_count() == 1; });
   for (const server& s : servers_) apply_facts(s);
   const balancing& below = static_cast<const drops_config&>(*config_).child();
   if (child_.update(below, servers, *this)) child_->connect();
@@ -45,13 +60,18 @@ const server_facts& drops::facts_of(const net::address& at) const noexcept {
   return known == options().servers.end() ? none : *known->second.of;
 }
 
-void drops::apply_facts(const server& s) const {
+void drops::apply_facts(const server& s) {
   if (!s.to) return s.calls->count_in(options().calls);
   const server_facts& facts = facts_of(s.to->where().address());
   s.calls->count_in(options().calls);
   s.calls->count_at(load_of(facts.locality));
   s.to->name_host(facts.hostname);
   s.to->connect_through(facts.proxy);
+  std::shared_ptr<const server_labels>& labels = labels_[facts.locality];
+  if (!labels)
+    labels =
+        std::make_shared<const server_labels>(server_labels{options().cluster, label_of(facts.locality)});
+  s.to->set_labels(labels);
 }
 
 client::subchannel& drops::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {

@@ -43,6 +43,7 @@ struct shared_facts {
 using facts_by_server = std::map<net::address, shared_facts>;
 
 struct drops_options {
+  std::string cluster;
   std::vector<drop_category> categories;
   std::uint32_t calls_max = 0;
   std::shared_ptr<calls_in_progress> calls;
@@ -63,6 +64,7 @@ class drops_config final : public client::policy_config {
     const auto& o = static_cast<const drops_config&>(other);
     return options_ == o.options_ && child_ == o.child_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override;
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 
  private:
@@ -89,6 +91,8 @@ class drops final : public client::balancer, private client::forwarding_host {
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
   void drop_subchannel(client::subchannel& s) noexcept override;
 
+  [[nodiscard]] server_labels labels() const override;
+
   // A subchannel that was made, until it is dropped and its calls have ended.
   struct server {
     client::subchannel* to;  // null when it is dropped
@@ -98,10 +102,11 @@ class drops final : public client::balancer, private client::forwarding_host {
   [[nodiscard]] const server_facts& facts_of(const net::address& at) const noexcept;
   [[nodiscard]] client::pick drop(std::size_t reason, std::string_view category) const;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
-  void apply_facts(const server& s) const;
+  void apply_facts(const server& s);
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config
   std::vector<server> servers_;
+  std::map<locality, std::shared_ptr<const server_labels>> labels_;  // shared by subchannels
   // What the calls of a category get, in the order of the categories; and then those above the maximum.
   std::vector<client::no_server> dropped_;
   client::policy_slot child_;

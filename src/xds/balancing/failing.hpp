@@ -18,6 +18,9 @@ class failing_config final : public client::policy_config {
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     return reason_ == static_cast<const failing_config&>(other).reason_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    return {std::string(family()), std::string(reason_.message())};
+  }
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 
  private:

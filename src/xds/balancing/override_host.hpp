@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -31,6 +32,11 @@ class override_host_config final : public client::policy_config {
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     const auto& o = static_cast<const override_host_config&>(other);
     return servers_ == o.servers_ && child_ == o.child_;
+  }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    return {std::string(family()),
+            "draining servers: " + std::to_string(servers_.draining.size()),
+            {child_.config().outline()}};
   }
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 

@@ -35,6 +35,9 @@ class secured_config final : public client::policy_config {
     const auto& o = static_cast<const secured_config&>(other);
     return security_ == o.security_ && child_ == o.child_;
   }
+  [[nodiscard]] rpc::policy_outline outline() const override {
+    return {std::string(family()), {}, {child_.config().outline()}};
+  }
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 
  private:

@@ -15,6 +15,11 @@
 
 namespace coracle::xds {
 
+std::string label_of(const locality& l) {
+  if (l == locality()) return {};
+  return "{region=\"" + l.region + "\", zone=\"" + l.zone + "\", sub_zone=\"" + l.sub_zone + "\"}";
+}
+
 namespace {
 
 using nlohmann::json;

@@ -22,6 +22,8 @@ struct locality {
   friend bool operator==(const locality&, const locality&) = default;
   friend auto operator<=>(const locality&, const locality&) = default;
 };
+// The value of grpc.lb.locality (gRFC A78); empty if nothing is known.
+[[nodiscard]] std::string label_of(const locality& l);
 
 // Files of certificates that are read anew every `refresh_interval`. An empty path means that there is none;
 // without authorities, those of the system hold.

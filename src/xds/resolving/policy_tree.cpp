@@ -161,7 +161,8 @@ level_policy level_policy_of(const std::vector<locality_endpoints>& level, const
     std::vector<client::endpoint> servers = servers_of(l);
     if (servers.empty()) continue;
     if (leaf.by_locality) {
-      targets.push_back({name_of(l.locality), l.weight, leaf.policy, shared(std::move(servers))});
+      targets.push_back(
+          {name_of(l.locality), l.weight, leaf.policy, shared(std::move(servers)), label_of(l.locality)});
       continue;
     }
     std::uint64_t sum = 0;
@@ -241,6 +242,7 @@ balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
     const auto* const by_eds = std::get_if<cluster::eds>(&l.config->discovery);
     const std::string service = by_eds && by_eds->service_name != l.name ? by_eds->service_name : "";
     drops_options dropping;
+    dropping.cluster = l.name;
     dropping.categories = l.endpoints->drops;
     dropping.calls_max = l.config->max_requests;
     dropping.calls = calls_in_progress::of(l.name, service);
@@ -257,7 +259,7 @@ balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
             servers_of_sessions(*l.config, level), std::move(below.policy)));
       balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
       balancing judged(std::make_shared<const client::outlier_detection_config>(
-          outlier_options(*l.config, leaf->policy), std::move(limited)));
+          outlier_options(*l.config, leaf->policy), std::move(limited), l.name));
       balancing whole = secured_as(*l.config, level, std::move(judged));
       add(l.name + " " + name_level(names, now, level), std::move(whole), std::move(below.servers),
           !std::holds_alternative<socket_address>(l.config->discovery));

@@ -1,3 +1,4 @@
+#include "client/balancing/policy_config.hpp"
 #include "coracle/base/version.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/event.hpp"
@@ -50,7 +51,7 @@ class resolving {
             {user_agent_name, version_text,
              [&here] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
              [this](std::string_view name, std::string_view config) { return policies_.check(name, config); },
-             false, std::make_shared<const filter_types>(options.filters)},
+             false, std::make_shared<const filter_types>(options.filters), target_},
             [this](const management_server& server) { return planes_.to(server); }),
         lrs_(bootstrap_, user_agent_name, version_text,
              [this](const management_server& server) { return planes_.to(server); }),
@@ -122,6 +123,7 @@ class resolving {
     }
     add(watcher_.ambient_problems());
     report(problems);
+    published_ = made->policy;
     to_.publish(client::resolution().routing(std::move(made)));
   }
   // A line for each change.
@@ -143,7 +145,10 @@ class resolving {
   program_policies policies_;
   ads_driver driver_;
   lrs_client lrs_;
-  const client_registry::membership shown_{target_, driver_.client()};
+  std::optional<balancing> published_;
+  const client_registry::membership shown_{
+      target_, driver_.client(),
+      [this] { return published_ ? std::optional(published_->config().outline()) : std::nullopt; }};
   policy_tree tree_;
   host_lookups hosts_;
   target_watcher watcher_;

@@ -61,7 +61,8 @@ inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options,
                [&here = here_] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
                {},
                true,
-               std::make_shared<const filter_types>(options_->of.mesh.filters)},
+               std::make_shared<const filter_types>(options_->of.mesh.filters),
+               "#server"},
               [this](const management_server& plane) { return planes_.to(plane); }) {}
 
 inbound_watcher::~inbound_watcher() {

@@ -1,14 +1,19 @@
-// client_registry: the clients of control planes in the process, for CSDS (gRFC A40).
+// client_registry: the clients of control planes in the process, for CSDS (gRFC A40), the pages of operators
+// and metrics.
 #pragma once
 
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "rpc/configured_clients.hpp"
 #include "xds/ads/ads_client.hpp"
+#include "xds/status/client_gauges.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,11 +22,15 @@ namespace coracle::xds {
 // Those of channels and of servers. One per process, which is never destroyed. Any thread.
 class client_registry {
  public:
+  // Of a channel, on its loop: nothing before its resources are known.
+  using outline_function = std::function<std::optional<rpc::policy_outline>()>;
+
   struct entry {
     std::string scope;  // the target of the channel, or "#server"
     loop* on;
     const runtime* of;
-    const ads_client* client;  // for tasks on that loop
+    const ads_client* client;  // for tasks on that loop, as are the policies
+    outline_function policies;  // empty for servers
   };
 
   static client_registry& instance() {
@@ -32,25 +41,29 @@ class client_registry {
   // Keeps a client in the registry. Made and destroyed on the loop of the client, which ends later.
   class membership {
    public:
-    membership(std::string scope, const ads_client& client)
-        : id_(instance().add({std::move(scope), loop::current(), &loop::current()->owner(), &client})) {}
+    membership(const std::string& scope, const ads_client& client, outline_function policies = {});
     membership(const membership&) = delete;
     membership& operator=(const membership&) = delete;
     ~membership() { instance().remove(id_); }
 
    private:
-    const std::uint64_t id_;
+    client_gauges gauges_;
+    std::uint64_t id_ = 0;
   };
 
   [[nodiscard]] std::map<std::uint64_t, entry> all() const {
     const std::lock_guard lock(mutex_);
     return clients_;
   }
-  // On the loop of the client: null if it has gone.
-  [[nodiscard]] const ads_client* find(std::uint64_t id) const {
+  // On the loop of the client: nothing if it has gone.
+  [[nodiscard]] std::optional<entry> find_entry(std::uint64_t id) const {
     const std::lock_guard lock(mutex_);
     const auto found = clients_.find(id);
-    return found == clients_.end() ? nullptr : found->second.client;
+    return found == clients_.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] const ads_client* find(std::uint64_t id) const {
+    const auto found = find_entry(id);
+    return found ? found->client : nullptr;
   }
   // Runs `t` on the loop of the client, which may be of another runtime; destroys it if the client has gone.
   void run_beside(std::uint64_t id, task<> t) const {

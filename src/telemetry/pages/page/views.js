@@ -139,6 +139,29 @@ function certificates(of) {
   ];
 }
 
+const policyTree = ({ name, detail, children }) => element("li", {}, name, detail ? element("span", { class: "quiet" }, ` (${detail})`) : null,
+                                                           children.length ? element("ul", {}, ...children.map(policyTree)) : null);
+const resourceColumns = [["type", (r) => r.type.split(".").at(-1)], ["name", (r) => r.name],
+                         ["state", (r) => (r.state === "acked" || r.state === "requested" ? r.state : element("span", { class: "bad" }, r.state))],
+                         ["version", (r) => r.version || "–"], ["since", (r) => time(r.updated)], ["rejected version", (r) => r.failed_version || "–"],
+                         ["reason", (r) => r.error || "–"]];
+
+function controlPlanes(of) {
+  const others = of.client_count - of.clients.length;
+  if (!of.client_count) return [element("p", { class: "quiet" }, "No channel and no listener has a control plane.")];
+  return [
+    ...of.clients.flatMap((client) => {
+      const whose = client.target === "#server" ? "Listeners of servers" : `Channel to ${client.target}`;
+      return [section(client.node ? `${whose}, node ${client.node}` : whose,
+          table(`Resources of ${whose}`, resourceColumns, client.resources),
+          client.resource_count > client.resources.length ? element("p", { class: "quiet" }, `${number(client.resource_count)} in all`) : null,
+          ...(client.policies ? [element("h4", {}, "Policies"), element("ul", { class: "policies" }, policyTree(client.policies))] : []),
+          client.policies_cut ? element("p", { class: "quiet" }, "The rest of the policies is left out.") : null)];
+    }),
+    ...(others ? [element("p", { class: "quiet" }, `${number(others)} more channels and listeners`)] : []),
+  ];
+}
+
 function configuration(of) {
   const columns = [["setting", (s) => s.name], ["value", (s) => s.value], ["from", (s) => s.source]];
   return [
@@ -182,6 +205,7 @@ export const views = {
   memory: { title: "Memory", make: memory, every: 2000 },
   limits: { title: "Limits", make: limits, every: 2000 },
   certificates: { title: "Certificates", make: certificates, every: 10000 },
+  xds: { title: "Control planes", make: controlPlanes, every: 2000 },
   configuration: { title: "Configuration", make: configuration, every: 0 },
   log_levels: { title: "Log levels", make: logLevels, every: 0 },
   version: { title: "Version", make: version, every: 0 },
