@@ -12,6 +12,7 @@ export import coracle;
 
 export namespace coracle {
 using coracle::consul_options;
+using coracle::consul_registration;
 using coracle::etcd_options;
 using coracle::etcd_registration;
 using coracle::kubernetes_ca_file;

@@ -6,7 +6,7 @@ import fnmatch
 # A test has the label if it uses one of these fixtures, itself or through another fixture.
 FIXTURES = {
     "browser": ("browser", "chromium"),  # headless Chromium
-    "proxy": ("reverse_proxy", "proxy_of_http1"),  # nginx, HAProxy, Envoy
+    "proxy": ("reverse_proxy", "proxy_of_http1", "mesh_with_envoy"),  # nginx, HAProxy, Envoy
     "generator": ("generated_client",),  # openapi-python-client
     "grpcpp": ("both_libraries",),       # programs that are built with coracle::grpcpp and with grpc++
 }
@@ -27,6 +27,9 @@ KEPT = {
         "interop/reverse_proxy_test.py::test_messages_of_grpc_streams_pass_one_by_one*",
         # The connections of HTTP/1.1 that a proxy shares between clients.
         "interop/reverse_proxy_test.py::test_a_refused_request_costs_no_request_of_another_client[[]nginx]",
+        # Envoy as a member of a mesh, and in front of a server that the control plane configures.
+        "interop/xds_envoy_test.py::test_calls_take_the_same_routes",
+        "interop/xds_envoy_test.py::test_envoy_calls_a_server_that_the_plane_configures",
     ],
     # Each program once on each side of Google's library.
     "grpcpp": ["interop/grpcpp_programs_test.py::*[[]coracle-google*", "interop/grpcpp_programs_test.py::*[[]google-coracle*"],
@@ -40,6 +43,7 @@ ALSO = {
         "interop/grpcpp_features_test.py::*",
         "interop/grpcpp_greedy_test.py::*",
         "interop/grpcpp_binary_log_test.py::*",
+        "interop/grpcpp_xds_test.py::*",
         "interop/grpc_go_test.py::*GrpcppsApi*",
         "conformance/connectrpc_test.py::*grpcpps_api*",
         "consume/relinked_test.py::*",

@@ -265,7 +265,8 @@ void shard::apply(const snapshot& latest) {
     drop_balancer();
     health_service_ = std::move(service);
   }
-  if (balancer_.update(latest.balancing_policy, latest.servers, *this)) balancer_->start();
+  if (balancer* const fresh = balancer_.update(latest.balancing_policy, latest.servers, *this))
+    fresh->start();
 }
 
 void shard::connect(connectable& idle) noexcept {
@@ -367,6 +368,7 @@ void shard::publish(connectivity c, const status& reason) noexcept {
   if (std::exchange(state_, c) != c) channel_->report(loop_, c);
   if (c == connectivity::transient_failure) last_failure_ = given(reason);
   if (updating_) return;  // calls are served after that
+  if (chooser_) chooser_ = balancer_.get();  // perhaps of another policy now
   if (c == connectivity::transient_failure) {
     fail_waiting_in(unconfigured_);
     if (!chooser_) fail_waiting_in(waiting_);

@@ -1,11 +1,11 @@
 #include "naming/consul_service.hpp"
 
 #include "base/printable.hpp"
+#include "naming/attributes.hpp"
 #include "rpc/json_document.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 namespace coracle::naming {
@@ -84,10 +84,9 @@ result<server_list> read_consul_answer(std::string_view text, const std::vector<
     const result<net::address> at =
         net::address::parse(host + ":" + std::to_string(port.get<std::uint64_t>()));
     if (!at || !at->is_ip()) continue;
-    const json& weight = consul_member(consul_member(service, "Weights"), "Passing");
-    const bool weighted = weight.is_number_unsigned() &&
-                          weight.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
-    list.servers.emplace_back(*at, weighted ? weight.get<std::uint32_t>() : 1);
+    client::endpoint one(*at, weight_in(consul_member(service, "Weights"), "Passing").value_or(1));
+    add_attributes(one, consul_member(service, "Meta"));
+    list.servers.push_back(std::move(one));
   }
   // Consul's order changes with `near` and between agents.
   std::ranges::sort(list.servers, {}, [](const client::endpoint& e) { return e.address(); });
@@ -100,6 +99,27 @@ result<std::uint64_t> next_consul_index(std::uint64_t before, std::string_view h
   if (error != std::errc() || end != header.data() + header.size())
     return status::unavailable("Consul sent no X-Consul-Index: \"" + base::printable(header) + "\"");
   return index < before ? 0 : index;
+}
+
+std::string write_consul_instance(const std::string& id, const std::string& name,
+                                  const client::endpoint& server, const std::vector<std::string>& tags,
+                                  long ttl_seconds) {
+  const net::address& at = server.address();
+  std::string host = at.with_port(0).to_string();
+  host.resize(host.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  const json check = {{"TTL", std::to_string(ttl_seconds) + "s"},
+                      {"Status", "passing"},
+                      {"DeregisterCriticalServiceAfter", "1m"}};  // the least that Consul takes
+  const json instance = {{"ID", id},
+                         {"Name", name},
+                         {"Address", host},
+                         {"Port", at.port()},
+                         {"Tags", tags},
+                         {"Meta", server.attributes()},
+                         {"Weights", {{"Passing", server.weight()}, {"Warning", 1}}},
+                         {"Check", check}};
+  return instance.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace coracle::naming

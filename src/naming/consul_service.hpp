@@ -28,4 +28,9 @@ struct consul_query {
 // index has gone back or is 0. The status is UNAVAILABLE if `header` is no number.
 [[nodiscard]] result<std::uint64_t> next_consul_index(std::uint64_t before, std::string_view header);
 
+// The body that registers an instance whose check must be passed within `ttl_seconds`.
+[[nodiscard]] std::string write_consul_instance(const std::string& id, const std::string& name,
+                                                const client::endpoint& server,
+                                                const std::vector<std::string>& tags, long ttl_seconds);
+
 }  // namespace coracle::naming

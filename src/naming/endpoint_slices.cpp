@@ -1,6 +1,7 @@
 #include "naming/endpoint_slices.hpp"
 
 #include "base/printable.hpp"
+#include "naming/attributes.hpp"
 #include "rpc/json_document.hpp"
 
 #include <algorithm>
@@ -93,6 +94,8 @@ result<endpoint_slices::slice> endpoint_slices::read_slice(const json& object) c
           pod.zones.push_back(std::move(zone_name));
       }
     }
+    for (const auto& [name, to] : {std::pair{"zone", &pod.zone}, {"nodeName", &pod.node}})
+      if (std::string text = text_of(one, name); text.size() <= name_bytes_max) *to = std::move(text);
     if (pod.ready || pod.drains) made.endpoints.push_back(std::move(pod));
   }
   return made;
@@ -180,7 +183,7 @@ result<endpoint_slices::change> endpoint_slices::apply(std::string_view line) {
 server_list endpoint_slices::servers() const {
   struct candidate {
     bool ready = false;
-    const std::vector<std::string>* zones = nullptr;
+    const pod_endpoint* pod = nullptr;
   };
   std::map<net::address, candidate> found;
   bool any_v4 = false;
@@ -193,7 +196,7 @@ server_list endpoint_slices::servers() const {
       // An endpoint may be in two slices while it moves from one to the other.
       candidate& c = found[*at];
       c.ready = c.ready || pod.ready;
-      c.zones = &pod.zones;
+      c.pod = &pod;
     }
   }
   for (const auto& [at, c] : found) any_ready = any_ready || c.ready;
@@ -201,13 +204,18 @@ server_list endpoint_slices::servers() const {
   for (const auto& [at, c] : found) any_v4 = any_v4 || at.kind() == net::address::family::ipv4;
   std::erase_if(found,
                 [&](const auto& one) { return (one.first.kind() == net::address::family::ipv4) != any_v4; });
-  const auto near = [&](const auto& one) { return std::ranges::count(*one.second.zones, zone_) != 0; };
-  const bool hinted = !zone_.empty() &&
-                      std::ranges::none_of(found, [](const auto& one) { return one.second.zones->empty(); });
+  const auto near = [&](const auto& one) { return std::ranges::count(one.second.pod->zones, zone_) != 0; };
+  const bool hinted = !zone_.empty() && std::ranges::none_of(found, [](const auto& one) {
+    return one.second.pod->zones.empty();
+  });
   const bool by_zone = hinted && std::ranges::any_of(found, near);
   server_list list;
-  for (const auto& one : found)
-    if (!by_zone || near(one)) list.servers.emplace_back(one.first);
+  for (const auto& one : found) {
+    if (by_zone && !near(one)) continue;
+    client::endpoint& server = list.servers.emplace_back(one.first);
+    if (const std::string& zone = one.second.pod->zone; !zone.empty()) add_attribute(server, "zone", zone);
+    if (const std::string& node = one.second.pod->node; !node.empty()) add_attribute(server, "node", node);
+  }
   return list;
 }
 

@@ -77,6 +77,8 @@ class endpoint_slices {
     bool ready = false;
     bool drains = false;  // terminates, and still serves
     std::vector<std::string> zones;  // of its hints
+    std::string zone;
+    std::string node;
   };
   struct slice {
     bool ipv6 = false;

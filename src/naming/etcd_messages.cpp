@@ -77,6 +77,13 @@ bytes_message put_request(std::string_view key, std::string_view value, std::int
   return bytes_message(std::move(m));
 }
 
+bytes_message authenticate_request(std::string_view user, std::string_view password) {
+  std::string m;
+  rpc::put_text(m, 1, user);
+  rpc::put_text(m, 2, password);
+  return bytes_message(std::move(m));
+}
+
 bytes_message grant_request(std::int64_t seconds) {
   std::string m;
   put_signed(m, 1, seconds);
@@ -118,6 +125,13 @@ bool read(const bytes_message& from, lease_response& to) {
     if (fields.field() == 2) to.lease = static_cast<std::int64_t>(fields.number());
     else if (fields.field() == 3) to.seconds = static_cast<std::int64_t>(fields.number());
   }
+  return fields.ok();
+}
+
+bool read_token(const bytes_message& from, std::string& to) {
+  rpc::proto_reader fields(from.bytes());
+  while (fields.next())
+    if (fields.field() == 2) to = fields.text();
   return fields.ok();
 }
 

@@ -15,6 +15,7 @@ inline constexpr char put_method[] = "/etcdserverpb.KV/Put";
 inline constexpr char watch_method[] = "/etcdserverpb.Watch/Watch";
 inline constexpr char grant_method[] = "/etcdserverpb.Lease/LeaseGrant";
 inline constexpr char revoke_method[] = "/etcdserverpb.Lease/LeaseRevoke";
+inline constexpr char authenticate_method[] = "/etcdserverpb.Auth/Authenticate";
 inline constexpr char keep_alive_method[] = "/etcdserverpb.Lease/LeaseKeepAlive";
 
 // The end of the range of all keys that begin with `prefix`, whose last byte must not be 0xff.
@@ -26,6 +27,7 @@ inline constexpr char keep_alive_method[] = "/etcdserverpb.Lease/LeaseKeepAlive"
 [[nodiscard]] bytes_message watch_request(std::string_view key, std::string_view end,
                                           std::int64_t start_revision);
 [[nodiscard]] bytes_message put_request(std::string_view key, std::string_view value, std::int64_t lease);
+[[nodiscard]] bytes_message authenticate_request(std::string_view user, std::string_view password);
 [[nodiscard]] bytes_message grant_request(std::int64_t seconds);
 // LeaseRevokeRequest and LeaseKeepAliveRequest have the same form.
 [[nodiscard]] bytes_message lease_request(std::int64_t lease);
@@ -61,5 +63,8 @@ struct lease_response {
   std::int64_t seconds = 0;
 };
 [[nodiscard]] bool read(const bytes_message& from, lease_response& to);
+
+// Of an AuthenticateResponse.
+[[nodiscard]] bool read_token(const bytes_message& from, std::string& to);
 
 }  // namespace coracle::naming::etcd

@@ -1,6 +1,7 @@
 #include "naming/etcd_names.hpp"
 
 #include "base/printable.hpp"
+#include "naming/attributes.hpp"
 #include "rpc/json_document.hpp"
 #include "rpc/json_syntax.hpp"
 
@@ -36,7 +37,12 @@ result<std::optional<client::endpoint>> read_etcd_value(std::string_view value) 
   if (address == all.end() || !address->is_string()) return status::invalid_argument("it has no Addr");
   const result<net::address> at = net::address::parse(address->get_ref<const std::string&>());
   if (!at) return status::invalid_argument(base::printable(at.status().message()));
-  return std::optional<client::endpoint>(client::endpoint(*at));
+  client::endpoint server(*at);
+  if (const auto metadata = all.find("Metadata"); metadata != all.end()) {
+    if (const auto weight = weight_in(*metadata, "weight")) server.set_weight(*weight);
+    add_attributes(server, *metadata);
+  }
+  return std::optional(std::move(server));
 }
 
 }  // namespace
@@ -47,10 +53,18 @@ bool is_etcd_name(std::string_view name) noexcept {
          std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-std::string write_etcd_value(std::string_view address) {
+std::string write_etcd_value(const client::endpoint& server) {
   std::string value = R"({"Op":0,"Addr":)";
-  rpc::append_json_string(value, std::string(address));
-  return value + R"(,"Metadata":null})";
+  rpc::append_json_string(value, server.address().to_string());
+  std::string metadata;
+  if (server.weight() != 1) metadata = R"("weight":)" + std::to_string(server.weight());
+  for (const auto& [name, text] : server.attributes()) {
+    if (!metadata.empty()) metadata += ',';
+    rpc::append_json_string(metadata, name);
+    metadata += ':';
+    rpc::append_json_string(metadata, text);
+  }
+  return value + R"(,"Metadata":)" + (metadata.empty() ? "null" : "{" + metadata + "}") + "}";
 }
 
 status etcd_names::put(const etcd::key_value& pair) {

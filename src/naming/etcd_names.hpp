@@ -18,7 +18,7 @@ namespace coracle::naming {
 [[nodiscard]] bool is_etcd_name(std::string_view name) noexcept;
 
 // The value for a server, as etcd's package for Go (clientv3/naming/endpoints) writes it.
-[[nodiscard]] std::string write_etcd_value(std::string_view address);
+[[nodiscard]] std::string write_etcd_value(const client::endpoint& server);
 
 // What the keys below "NAME/" say. No I/O.
 class etcd_names {
@@ -28,7 +28,7 @@ class etcd_names {
   static constexpr std::size_t page_keys = 50;
   static constexpr std::size_t pages_max = keys_max / page_keys + 1;
   static constexpr std::size_t key_bytes_max = 1024;
-  // Of which only the address is kept.
+  // Of which the address, the weight and the attributes are kept.
   static constexpr std::size_t value_bytes_max = 64 << 10;
 
   explicit etcd_names(std::string_view name) : prefix_(std::string(name) + "/") {}

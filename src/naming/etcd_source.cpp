@@ -1,7 +1,8 @@
 #include "base/printable.hpp"
 #include "coracle/base/log.hpp"
-#include "naming/etcd_channel.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "naming/etcd_names.hpp"
+#include "naming/etcd_session.hpp"
 #include "naming/watched_names.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class etcd_source final : public name_source {
   // Reads everything anew each time: after a loss of etcd's data, its revisions begin anew as well, and a
   // watch would wait for one that never comes.
   task<status> follow(list_sink& to) override {
-    if (!stub_) stub_.emplace(connect_to_etcd(*options_));
+    if (!session_) session_.emplace(options_);
     std::int64_t revision = 0;
     const status read = co_await list(revision);
     if (!read.ok()) co_return read;
@@ -55,7 +56,7 @@ class etcd_source final : public name_source {
     options.timeout = etcd_timeout;
     for (;;) {
       const bytes_message request = etcd::range_request(key, end, etcd_names::page_keys, revision);
-      const result<bytes_message> reply = co_await stub_->unary(etcd::range_method, request, options);
+      const result<bytes_message> reply = co_await session_->unary(etcd::range_method, request, options);
       if (!reply.ok()) co_return explain_etcd(reply.status());
       etcd::range_response page;
       if (!etcd::read(*reply, page)) co_return malformed_etcd();
@@ -71,7 +72,7 @@ class etcd_source final : public name_source {
     call_options options;
     // A member that is cut off from the others then ends the watch, rather than staying silent.
     options.add_metadata("hasleader", "true");
-    auto call = stub_->bidi(etcd::watch_method, options);
+    auto call = session_->bidi(etcd::watch_method, std::move(options));
     const bytes_message request =
         etcd::watch_request(names_.prefix(), etcd::end_of_prefix(names_.prefix()), from);
     const status sent = co_await call.write(request);
@@ -99,7 +100,7 @@ class etcd_source final : public name_source {
   const std::shared_ptr<const etcd_options> options_;
   etcd_names names_;
   std::string invalid_;  // the last one that was reported
-  std::optional<generic_stub> stub_;
+  std::optional<etcd_session> session_;
 };
 
 std::string etcd_authority(const client::target& of) {

@@ -3,6 +3,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/naming/with_file_names.hpp"
 #include "coracle/net/file.hpp"
+#include "naming/attributes.hpp"
 #include "naming/watched_names.hpp"
 #include "rpc/json_document.hpp"
 
@@ -25,6 +26,7 @@ status wrong_file(const std::string& where, std::string_view rule) {
 
 result<client::endpoint> read_endpoint(const json& value, const std::string& where) {
   const json* text = &value;
+  const json* attributes = nullptr;
   std::uint32_t weight = 1;
   if (value.is_object()) {
     text = nullptr;
@@ -36,6 +38,9 @@ result<client::endpoint> read_endpoint(const json& value, const std::string& whe
             member.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max())
           return wrong_file(where + ".weight", "must be a whole number from 0 to 4294967295");
         weight = static_cast<std::uint32_t>(member.get<std::uint64_t>());
+      } else if (name == "attributes") {
+        if (!member.is_object()) return wrong_file(where + ".attributes", "must be an object");
+        attributes = &member;
       } else {
         return wrong_file(where,
                           "has an unknown member: write {\"address\": \"10.0.0.1:50051\", \"weight\": 1}");
@@ -45,7 +50,9 @@ result<client::endpoint> read_endpoint(const json& value, const std::string& whe
   if (!text || !text->is_string()) return wrong_file(where, "has no address: write \"10.0.0.1:50051\"");
   result<net::address> at = net::address::parse(text->get_ref<const std::string&>());
   if (!at) return wrong_file(where, at.status().message());
-  return client::endpoint(*std::move(at), weight);
+  client::endpoint made(*std::move(at), weight);
+  if (attributes) add_attributes(made, *attributes);
+  return made;
 }
 
 }  // namespace

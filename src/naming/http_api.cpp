@@ -24,9 +24,11 @@ using google::protobuf::FieldDescriptorProto;
 using google::protobuf::FileDescriptorProto;
 
 constexpr char get_method[] = "/coracle.naming.Http/Get";
+constexpr char put_method[] = "/coracle.naming.Http/Put";
 constexpr char stream_method[] = "/coracle.naming.Http/Stream";
 constexpr int path_number = 1;
 constexpr int first_parameter_number = 2;
+constexpr int body_number = 100;
 
 void add_http_field(google::protobuf::DescriptorProto& to, std::string_view name, int number,
                     FieldDescriptorProto::Type type) {
@@ -61,14 +63,16 @@ const google::protobuf::ServiceDescriptor* describe_http(DescriptorPool& pool) {
   int number = first_parameter_number;
   for (const std::string_view name : http_parameters)
     add_http_field(request, name, number++, FieldDescriptorProto::TYPE_STRING);
+  add_http_field(request, "body", body_number, FieldDescriptorProto::TYPE_MESSAGE);
+  request.mutable_field(request.field_size() - 1)->set_type_name(".google.api.HttpBody");
   auto& service = *file.add_service();
   service.set_name("Http");
-  for (const bool streams : {false, true}) {
+  for (const char* const name : {"Get", "Put", "Stream"}) {
     auto& method = *service.add_method();
-    method.set_name(streams ? "Stream" : "Get");
+    method.set_name(name);
     method.set_input_type(".coracle.naming.HttpRequest");
     method.set_output_type(".google.api.HttpBody");
-    method.set_server_streaming(streams);
+    method.set_server_streaming(std::string_view(name) == "Stream");
   }
   return pool.BuildFile(file)->service(0);
 }
@@ -78,6 +82,7 @@ const rest_methods& http_methods() {
   static const rest_methods& methods = *new rest_methods(
       rest_methods::make({describe_http(*new DescriptorPool())},
                          R"({"http":{"rules":[{"selector":"coracle.naming.Http.Get","get":"/{path=**}"},
+                             {"selector":"coracle.naming.Http.Put","put":"/{path=**}","body":"body"},
                              {"selector":"coracle.naming.Http.Stream","get":"/{path=**}"}]}})")
           .value());
   return methods;
@@ -115,6 +120,14 @@ http_request& http_request::set(std::string_view name, std::string_view value) {
   return *this;
 }
 
+http_request& http_request::body(std::string_view json) {
+  std::string http_body;
+  rpc::put_text(http_body, 1, "application/json");
+  rpc::put_text(http_body, 2, json);
+  rpc::put_text(fields_, static_cast<std::uint32_t>(body_number), http_body);
+  return *this;
+}
+
 http_request& http_request::header(std::string name, std::string value) {
   if (!value.empty()) headers_.emplace_back(std::move(name), std::move(value));
   return *this;
@@ -143,10 +156,18 @@ bytes_message http_api::begin(const http_request& r, duration timeout, call_opti
 }
 
 task<result<std::string>> http_api::get(const http_request& r, duration timeout) {
+  return call(get_method, r, timeout);
+}
+
+task<result<std::string>> http_api::put(const http_request& r, duration timeout) {
+  return call(put_method, r, timeout);
+}
+
+task<result<std::string>> http_api::call(const char* method, const http_request& r, duration timeout) {
   call_options options;
   const bytes_message request = begin(r, timeout, options);
   const generic_stub stub(channel_);
-  const result<bytes_message> reply = co_await stub.unary(get_method, request, options);
+  const result<bytes_message> reply = co_await stub.unary(method, request, options);
   if (!reply.ok()) co_return reply.status();
   co_return data_of(reply->bytes());
 }

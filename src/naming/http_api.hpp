@@ -1,4 +1,4 @@
-// http_api: GET requests to the HTTP API of a registry, over a channel.
+// http_api: GET and PUT requests to the HTTP API of a registry, over a channel.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -42,6 +42,8 @@ class http_request {
   // name: one of http_parameters. A value that is empty is not sent.
   http_request& set(std::string_view name, std::string_view value);
   http_request& header(std::string name, std::string value);
+  // Of a PUT.
+  http_request& body(std::string_view json);
 
  private:
   friend class http_api;
@@ -70,6 +72,9 @@ class http_api {
   // status says which it was. `r` must outlive the await.
   [[nodiscard]] task<result<std::string>> get(const http_request& r, duration timeout);
 
+  // As above, by PUT.
+  [[nodiscard]] task<result<std::string>> put(const http_request& r, duration timeout);
+
   // A response whose body is read while it arrives.
   class body_stream {
    public:
@@ -87,6 +92,7 @@ class http_api {
   [[nodiscard]] const http_head& head() const noexcept { return *head_; }
 
  private:
+  [[nodiscard]] task<result<std::string>> call(const char* method, const http_request& r, duration timeout);
   // Returns the message for the request, and sets the options of its call.
   [[nodiscard]] bytes_message begin(const http_request& r, duration timeout, call_options& options);
 

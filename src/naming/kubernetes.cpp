@@ -5,6 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "naming/endpoint_slices.hpp"
 #include "naming/http_api.hpp"
+#include "naming/secrets.hpp"
 #include "naming/watched_names.hpp"
 
 #include <algorithm>
@@ -69,13 +70,6 @@ result<kubernetes_target> parse_kubernetes(const client::target& of) {
   return t;
 }
 
-// Whether what is sent to the target stays on this machine.
-bool is_local_target(std::string_view server) {
-  if (server.starts_with("unix:") || server.starts_with("localhost:")) return true;
-  const result<net::address> at = net::address::parse(server);
-  return at && (at->is_loopback() || !at->is_ip());
-}
-
 class kubernetes_source final : public name_source {
  public:
   kubernetes_source(kubernetes_target of, std::shared_ptr<const kubernetes_options> options)
@@ -121,8 +115,7 @@ class kubernetes_source final : public name_source {
       const bool v6 = std::string_view(host).find(':') != std::string_view::npos;
       server = (v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + port;
     }
-    const bool plaintext = options_->credentials.failure().ok() && !options_->credentials.secure();
-    if (plaintext && !options_->token_file.empty() && !is_local_target(server))
+    if (!options_->token_file.empty() && !may_send_secret(options_->credentials, server))
       co_return status::failed_precondition(
           "the token of the service account is not sent to " + base::printable(server) +
           " in plaintext: set kubernetes_options::credentials to tls::client_options, or token_file to \"\"");

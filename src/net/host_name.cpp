@@ -3,7 +3,9 @@
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 
+#include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace coracle::net {
@@ -95,6 +97,11 @@ status check_host_name(std::string_view host) {
   if (std::all_of(label.begin(), label.end(), is_digit))
     return invalid_host(host, "is not a valid IPv4 address: write all four numbers, as in 127.0.0.1");
   return {};
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
 namespace {

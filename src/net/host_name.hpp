@@ -5,6 +5,7 @@
 #include "coracle/net/address.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 // Returns OK for a name that can be sent to a name server, else INVALID_ARGUMENT with a suggested fix.
 status check_host_name(std::string_view host);
+
+// The name of this machine; empty if it has none.
+std::string own_host_name();
 
 // The statuses of failed name resolution, the same for c-ares and for a simulated world.
 status no_such_name(std::string_view host) noexcept;    // NOT_FOUND

@@ -55,6 +55,7 @@ task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::na
 }
 
 resolver::resolver() noexcept = default;
+resolver::resolver(std::string name_servers) noexcept : name_servers_(std::move(name_servers)) {}
 resolver::resolver(resolver&&) noexcept = default;
 resolver& resolver::operator=(resolver&&) noexcept = default;
 resolver::~resolver() = default;
@@ -72,12 +73,40 @@ task<result<std::vector<address>>> resolver::resolve(std::string host, std::uint
   if (on.io().resolve_name(host, found_names)) {
     lookup = answer_in_time(on, std::move(found_names), std::move(host), port);
   } else {
-    if (!dns_) dns_ = std::make_unique<dns_source>(on);
-    lookup = dns_->resolve_name(std::move(host), port);
+    lookup = source(on).resolve_name(std::move(host), port);
   }
   result<std::vector<address>> answer = co_await std::move(lookup);
   measure_lookup(on.now() - began, answer.status().code());
   co_return answer;
+}
+
+dns_source& resolver::source(loop& on) {
+  if (!dns_) {
+    dns_settings settings;
+    settings.servers = name_servers_;
+    dns_ = std::make_unique<dns_source>(on, std::move(settings));
+  }
+  return *dns_;
+}
+
+task<result<std::vector<std::string>>> resolver::texts(std::string name) {
+  const status fit = check_host_name(name);
+  if (!fit.ok()) co_return fit;
+  loop& on = current_loop();
+  if (!on.io().takes_descriptors()) co_return no_such_name(name);  // a simulated world knows addresses only
+  result<dns_answer> answer = co_await source(on).records(std::move(name), dns_kind::texts);
+  if (!answer.ok()) co_return answer.status();
+  co_return std::move(answer->texts);
+}
+
+task<result<std::vector<service_record>>> resolver::services(std::string name) {
+  const status fit = check_host_name(name);
+  if (!fit.ok()) co_return fit;
+  loop& on = current_loop();
+  if (!on.io().takes_descriptors()) co_return no_such_name(name);
+  result<dns_answer> answer = co_await source(on).records(std::move(name), dns_kind::services);
+  if (!answer.ok()) co_return answer.status();
+  co_return std::move(answer->services);
 }
 
 }  // namespace coracle::net

@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coro/post_function.hpp"
 #include "net/duplex.hpp"
 #include "net/inherited_sockets.hpp"
@@ -149,7 +150,23 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
 
 }  // namespace
 
+void server_state::announce_leaving() {
+  if (leaving_.exchange(true)) return;
+  for (service* s : routes.services()) s->leaving();
+}
+
+// Serves on while clients and registries learn that the server leaves.
+task<> server_state::leave() {
+  if (options.leave_time <= duration::zero()) co_return;
+  announce_leaving();
+  record_event("leaving", rpc::traced_event::severity::info);
+  static_cast<void>(co_await with_timeout(options.leave_time, until_hurry()));
+}
+
+task<> server_state::until_hurry() { co_await hurry_; }
+
 task<> server_state::drain(duration grace) {
+  announce_leaving();
   if (!draining.exchange(true)) {
     record_event("draining", rpc::traced_event::severity::info);
     for (service* s : routes.services()) s->draining();
@@ -173,19 +190,25 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
   while (true) {
     const result<process_signal> s = co_await signals.next();
     if (!s) co_return;
-    if (stop_requested_event_.is_set()) cancel_all();
-    else stop_requested_event_.set();
+    if (stop_requested_event_.is_set()) {
+      hurry_.set();
+      cancel_all();
+    } else {
+      stop_requested_event_.set();
+    }
   }
 }
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
+  co_await leave();
   co_await drain(options.drain_grace);
 }
 
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
+  co_await leave();
   co_await drain(options.drain_grace);
 }
 

@@ -143,6 +143,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void notify_shards(const loop* but, memory_state change) noexcept;
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
+  void announce_leaving();
+  task<> leave();
+  task<> until_hurry();
   task<> drain_with_configured_grace();
 
   const std::shared_ptr<server_registry> registry_;
@@ -160,6 +163,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
   // Used on loop 0 only.
   event<> stop_requested_event_;
+  event<> hurry_;  // a second signal: leave_time is over
+  std::atomic<bool> leaving_{false};
   bool serving_ = false;  // serve() waits for stop_requested_event_
 };
 

@@ -20,7 +20,7 @@ health_book::health_book() { configured_.emplace("", health_status::serving); }
 
 void health_book::set(std::string_view service, health_status status) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return;
+  if (closed_ || (leaving_ && service != health_service::liveness)) return;
   configured_.insert_or_assign(std::string(service), status);
   notify_watchers();
 }
@@ -31,9 +31,15 @@ void health_book::served_by(const service_host& host) {
   served_.reset();
 }
 
+void health_book::leave() {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
+  notify_watchers();
+}
+
 void health_book::close() {
   const std::lock_guard lock(mutex_);
-  closed_ = true;
+  leaving_ = closed_ = true;
   notify_watchers();
 }
 
@@ -46,22 +52,27 @@ const std::set<std::string, std::less<>>& health_book::served() {
   return *served_;
 }
 
-health_status health_book::overall() const {
-  return closed_ ? health_status::not_serving : configured_.at("");
+// For a service that is known.
+health_status health_book::status_of(std::string_view service) const {
+  const bool is_liveness = service == health_service::liveness;
+  if (closed_ || (leaving_ && !is_liveness)) return health_status::not_serving;
+  const auto configured = configured_.find(service);
+  if (configured != configured_.end()) return configured->second;
+  return is_liveness ? health_status::serving : configured_.at("");
 }
 
 health_book::state health_book::of(std::string_view service) {
   const std::lock_guard lock(mutex_);
-  const auto configured = configured_.find(service);
-  if (configured == configured_.end() && !served().contains(service)) return {std::nullopt, closed_};
-  return {configured == configured_.end() || closed_ ? overall() : configured->second, closed_};
+  const bool known =
+      service == health_service::liveness || configured_.contains(service) || served().contains(service);
+  return {known ? std::optional(status_of(service)) : std::nullopt, closed_};
 }
 
 std::map<std::string, health_status> health_book::all() {
   const std::lock_guard lock(mutex_);
   std::map<std::string, health_status> found;
-  for (const std::string& name : served()) found.emplace(name, overall());
-  for (const auto& [name, status] : configured_) found.insert_or_assign(name, closed_ ? overall() : status);
+  for (const std::string& name : served()) found.emplace(name, status_of(name));
+  for (const auto& [name, status] : configured_) found.emplace(name, status_of(name));
   return found;
 }
 

@@ -39,7 +39,9 @@ class health_book {
   health_book();
   void set(std::string_view service, health_status status);
   void served_by(const service_host& host);
-  // Makes every service not_serving from now on.
+  // Makes every service but health_service::liveness not_serving from now on.
+  void leave();
+  // That one, too.
   void close();
 
   struct state {
@@ -52,13 +54,14 @@ class health_book {
  private:
   void notify_watchers() noexcept;
   const std::set<std::string, std::less<>>& served();
-  health_status overall() const;
+  health_status status_of(std::string_view service) const;
 
   std::mutex mutex_;
   std::map<std::string, health_status, std::less<>> configured_;
   const service_host* host_ = nullptr;
   std::optional<std::set<std::string, std::less<>>> served_;  // of host_, computed on first use
   std::list<watcher*> watchers_;
+  bool leaving_ = false;
   bool closed_ = false;
 };
 

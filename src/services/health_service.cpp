@@ -67,6 +67,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
   }
 
   void added_to(const service_host& host) override { book.served_by(host); }
+  void leaving() noexcept override { book.leave(); }
   void draining() noexcept override { book.close(); }
 
   services::health_book book;

@@ -1,8 +1,10 @@
 // named_client file TARGET
 // named_client kubernetes TARGET API_SERVER TOKEN_FILE [CA_FILE [ZONE]]
 // named_client consul TARGET AGENT [TOKEN]
-// named_client etcd TARGET ETCD
-// named_client register NAME ETCD
+// named_client etcd TARGET ETCD [USER PASSWORD]
+// named_client dns TARGET
+// named_client register_in_consul NAME AGENT [TOKEN]
+// named_client register NAME ETCD [USER PASSWORD]
 //
 // Three servers, and a client that finds them by a name, for naming_test.py. It says the ports of the
 // servers, then, whenever that changes, which of them answer calls. Or
@@ -104,17 +106,62 @@ void from_consul(coracle::channel_options& options, const std::vector<std::strin
   // --8<-- [end:consul]
 }
 
-void from_etcd(coracle::channel_options& options, const std::string& etcd) {
+void from_dns(coracle::channel_options& options) {
+  // --8<-- [start:dns]
+  options.dns_service_config = true;
+  // --8<-- [end:dns]
+  options.resolve_pause = 100ms;
+}
+
+coracle::etcd_options etcd_of(const std::vector<std::string>& arguments) {
+  coracle::etcd_options etcd(arguments.at(0), coracle::insecure());
+  if (arguments.size() > 2) {
+    const std::string& user = arguments[1];
+    const std::string& password = arguments[2];
+    // --8<-- [start:password]
+    etcd.user = user;
+    etcd.password = password;
+    // --8<-- [end:password]
+  }
+  return etcd;
+}
+
+void from_etcd(coracle::channel_options& options, const std::vector<std::string>& arguments) {
+  if (arguments.size() > 1) return coracle::with_etcd(options, etcd_of(arguments));
+  const std::string& etcd = arguments.at(0);
   // --8<-- [start:etcd]
   coracle::with_etcd(options, {etcd, coracle::insecure()});
   // --8<-- [end:etcd]
 }
 
-int register_in_etcd(const std::string& name, const std::string& etcd) {
+int register_in_consul(const std::string& name, const std::vector<std::string>& arguments) {
+  named service;
+  coracle::consul_options consul(arguments.at(0), coracle::insecure());
+  if (arguments.size() > 1) consul.token = arguments[1];
+  // --8<-- [start:register_in_consul]
+  coracle::consul_registration registration(consul);
+  coracle::server server;
+  server.add(service);
+  server.add(registration);
+  const coracle::status listens = server.listen("127.0.0.1:0", coracle::insecure());
+  if (listens.ok()) {
+    coracle::client::endpoint self(server.addresses().front(),
+                                   3);  // by which clients reach it, and its weight
+    self.attribute("zone", "a");
+    registration.announce(server.owner(), name, self, {"grpc"});
+  }
+  // --8<-- [end:register_in_consul]
+  say("ports: " + std::to_string(server.port()) + " 0 0");
+  return server.run();
+}
+
+int register_in_etcd(const std::string& name, const std::vector<std::string>& arguments) {
   named service;
   // --8<-- [start:register]
-  coracle::etcd_registration registration({etcd, coracle::insecure()});
-  coracle::server server;
+  coracle::server_options options;
+  options.leave_time = 1s;  // clients stop sending calls meanwhile
+  coracle::etcd_registration registration(etcd_of(arguments));
+  coracle::server server(options);
   server.add(service);
   server.add(registration);
   const coracle::status listens = server.listen("127.0.0.1:0", coracle::insecure());
@@ -135,7 +182,8 @@ int main(int argc, char** argv) {
   const std::string target = arguments[1];
   arguments.erase(arguments.begin(), arguments.begin() + 2);
 
-  if (kind == "register") return register_in_etcd(target, arguments.at(0));
+  if (kind == "register_in_consul") return register_in_consul(target, arguments);
+  if (kind == "register") return register_in_etcd(target, arguments);
   coracle::runtime runtime;
   std::vector<std::unique_ptr<named>> services;
   std::vector<std::unique_ptr<coracle::server>> servers;
@@ -153,7 +201,8 @@ int main(int argc, char** argv) {
   options.balance = coracle::balancing::round_robin();
   if (kind == "kubernetes") from_kubernetes(options, arguments);
   else if (kind == "consul") from_consul(options, arguments);
-  else if (kind == "etcd") from_etcd(options, arguments.at(0));
+  else if (kind == "dns") from_dns(options);
+  else if (kind == "etcd") from_etcd(options, arguments);
   else from_file(options);
   runtime.spawn(call(coracle::channel(runtime, target, coracle::insecure(), options)));
   return servers.front()->run();

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import time
 
@@ -14,6 +15,7 @@ from api_server import ApiServer, endpoint  # noqa: E402
 from certificates import Certificates  # noqa: E402
 from consul import Consul, instance  # noqa: E402
 from etcd import Etcd, HostileEtcd  # noqa: E402
+from name_server import NameServer  # noqa: E402
 from programs import Background, own  # noqa: E402
 from stand_in import HOSTILE  # noqa: E402
 
@@ -274,6 +276,24 @@ def test_proxies_of_the_environment_get_no_requests(words):
                 proxy.accept()
 
 
+def test_a_server_is_an_instance_in_consul_until_it_leaves():
+    with Consul("the token") as consul, Named("register_in_consul", "movies", consul.address, "the token") as server:
+        identity = f"movies-127.0.0.1:{server.ports[0]}"
+        consul.wait_until(lambda: consul.registered, LIMIT_S)
+        assert consul.registered[identity] == {
+            "ID": identity, "Name": "movies", "Address": "127.0.0.1", "Port": server.ports[0], "Tags": ["grpc"], "Meta": {"zone": "a"},
+            "Weights": {"Passing": 3, "Warning": 1},
+            "Check": {"TTL": "15s", "Status": "passing", "DeregisterCriticalServiceAfter": "1m"}}
+        consul.wait_until(lambda: consul.passes >= 1, LIMIT_S)
+        # An agent that has lost the instance gets it again.
+        with consul.changed:
+            consul.registered.clear()
+        server.expect_line("was lost")
+        consul.wait_until(lambda: identity in consul.registered, LIMIT_S)
+        assert server.stop() == 0, " | ".join(server.all_said())
+        assert not consul.registered
+
+
 # --- etcd
 
 
@@ -374,6 +394,79 @@ def test_a_server_registers_when_etcd_comes_back(etcd):
         etcd.wait_until(lambda keys: keys, "movies/", LIMIT_S)
         assert server.stop() == 0
         assert etcd.keys("movies/") == {}
+
+
+def test_a_rolling_restart_loses_no_call(etcd):
+    """Each of two servers is replaced by another one, under calls: it leaves etcd first, and drains later."""
+    with Named("register", "movies", etcd.address) as one, Named("register", "movies", etcd.address) as two:
+        etcd.wait_until(lambda keys: len(keys) == 2, "movies/", LIMIT_S)
+        with Named("etcd", "etcd:///movies", etcd.address) as client:
+            client.expect(one.ports[0], two.ports[0])
+            with Named("register", "movies", etcd.address) as three, Named("register", "movies", etcd.address) as four:
+                for old, now in ((one, (two, three, four)), (two, (three, four))):
+                    etcd.wait_until(lambda keys: len(keys) == len(now) + 1, "movies/", LIMIT_S)
+                    old.process.send_signal(signal.SIGTERM)
+                    # It is no longer listed while it still serves.
+                    etcd.wait_until(lambda keys: len(keys) == len(now), "movies/", LIMIT_S)
+                    assert old.process.wait(LIMIT_S) == 0, " | ".join(old.all_said())
+                    client.expect(*(server.ports[0] for server in now))
+                client.expect_alive()
+                assert not [line for line in client.said if "error" in line]
+
+
+def test_etcd_may_demand_a_password(tmp_path):
+    with Etcd(tmp_path, "--auth-token-ttl", "2") as etcd:
+        etcd.demand_passwords("secret")
+        user = ("root", "secret")
+        with Named("etcd", "etcd:///movies", etcd.address, "root", "wrong") as client:
+            client.expect_error("etcd: .*authentication failed")
+        with Named("etcd", "etcd:///movies", etcd.address) as client:
+            client.expect_error("etcd: .*user name is empty")
+        with Named("register", "movies", etcd.address, *user) as server, \
+                Named("etcd", "etcd:///movies", etcd.address, *user) as client:
+            port = server.ports[0]
+            client.expect(port)
+            # Tokens are lost: each is obtained anew.
+            etcd.stop()
+            client.expect_line("stay in use")
+            etcd.start()
+            client.expect_line("the names are available again")
+            time.sleep(3)  # longer than a token is valid without use
+            assert server.stop() == 0, " | ".join(server.all_said())
+            etcd.enter("secret")
+            assert etcd.keys("movies/") == {}
+
+
+# --- DNS
+
+
+def test_dns_has_services_and_their_service_config():
+    with NameServer() as dns:
+        target = f"dns://{dns.address}/_grpc._tcp.movies.test"
+        dns.records["one.test", "A"] = ["127.0.0.1"]
+        with Named("dns", target) as client:
+            client.expect_error("_grpc._tcp.movies.test")
+            one, two, three = client.ports
+            services = [(1, 10, one, "one.test"), (1, 0, two, "one.test"), (2, 0, three, "one.test")]
+            dns.records["_grpc._tcp.movies.test", "SRV"] = services
+            client.expect(one, two)  # the better priority; the program's policy is round_robin
+            assert ("_grpc_config.movies.test", "TXT") in dns.asked
+            choices = [{"clientLanguage": ["java"], "serviceConfig": {"loadBalancingConfig": [{"none": {}}]}},
+                       {"serviceConfig": {"loadBalancingConfig": [{"pick_first": {}}]}}]
+        dns.records["_grpc_config.movies.test", "TXT"] = ["v=spf1 -all", "grpc_config=" + json.dumps(choices)]
+        with Named("dns", target) as client:
+            one, two, three = client.ports
+            dns.records["_grpc._tcp.movies.test", "SRV"] = [(1, 1, one, "one.test"), (1, 1, two, "one.test")]
+            client.wait_for(re.compile(rf"^answers: ({one}|{two})$"), LIMIT_S)
+            client.expect_alive()
+
+
+def test_localhost_and_addresses_have_no_service_config():
+    with NameServer() as dns:
+        for host in ("localhost", "127.0.0.1"):
+            with Named("dns", f"dns://{dns.address}/{host}:1") as client:
+                client.expect_error("")
+        assert not dns.asked
 
 
 def pair(key, value):

@@ -99,7 +99,7 @@ class Mesh(World):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def mesh_with_envoy(tmp_path_factory):
     program = peers.PYTHON.with_name("envoy")
     if not program.exists():
         pytest.skip("Envoy is not installed; ./dev peers installs it")
@@ -113,6 +113,11 @@ def world(tmp_path_factory):
         yield made
         envoy.expect_alive()
         print(*envoy.said, sep="\n")
+
+
+@pytest.fixture
+def world(mesh_with_envoy):
+    return mesh_with_envoy
 
 
 def test_calls_take_the_same_routes(world):

@@ -216,8 +216,6 @@ def test_calls_above_the_limit_of_a_cluster_are_dropped(world):
 @pytest.mark.parametrize("fault", [{"abort": {"grpcStatus": 10, "percentage": {"numerator": 100}}}], ids=["abort"])
 def test_calls_fail_as_the_fault_filter_says(world, fault):
     """fault_injection"""
-    if not hasattr(wire(), "HTTPFault"):
-        pytest.skip("the fault filter is not there yet")
     world.route(to("all"), manager=with_fault(fault), all=NAMES)
     world.client.wait_for_code(10)
 
@@ -226,7 +224,7 @@ def with_fault(fault):
     made = listener(NAME, "routes")
     manager = wire().HttpConnectionManager.FromString(made.api_listener.api_listener.value)
     router = manager.http_filters.pop()
-    manager.http_filters.add(name="fault").typed_config.CopyFrom(packed("filters.http.fault.v3.HTTPFault", message("HTTPFault", **fault)))
+    manager.http_filters.add(name="fault").typed_config.CopyFrom(packed("filters.http.fault.v3.HTTPFault", message("HttpFault", **fault)))
     manager.http_filters.append(router)
     made.api_listener.api_listener.value = manager.SerializeToString()
     return made

@@ -19,6 +19,8 @@ class Consul(StandIn):
         self.token = token
         self.index = 100
         self.instances = []
+        self.registered = {}  # what agents have sent, by id
+        self.passes = 0
         self.filtered = False  # says that the token may not read all instances
         super().__init__()
 
@@ -28,9 +30,31 @@ class Consul(StandIn):
             self.index = self.index + 1 if index is None else index
             self.changed.notify_all()
 
+    def register(self, request):
+        path, _, last = request.route.rpartition("/")
+        identity = last.removeprefix("service:")
+        with self.changed:
+            if request.route == "/v1/agent/service/register":
+                body = json.loads(request.sent)
+                self.registered[body["ID"]] = body
+            elif path == "/v1/agent/check/pass" and identity in self.registered:
+                self.passes += 1
+            elif path == "/v1/agent/service/deregister" and identity in self.registered:
+                del self.registered[identity]
+            else:
+                return request.reply(b"unknown", status=404, kind="text/plain")
+            self.changed.notify_all()
+        return request.reply(b"")
+
+    def wait_until(self, condition, limit_s):
+        with self.changed:
+            assert self.changed.wait_for(condition, limit_s), self.registered
+
     def answer(self, request):
         if request.headers.get("x-consul-token", "") != self.token:
             return request.reply(b"Permission denied", status=403, kind="text/plain")
+        if request.command == "PUT":
+            return self.register(request)
         if request.route != "/v1/health/service/movies" or request.query.get("passing") != "1":
             return request.reply(b"[]", X_Consul_Index="1")
         asked = int(request.query.get("index", "0"))

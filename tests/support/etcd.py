@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -27,7 +28,9 @@ def text64(text):
 class Etcd:
     """A member alone, in a folder; until the with-block ends."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
+        self.options = options
+        self.token = None  # of the user of ask(), if etcd demands one
         if not shutil.which("etcd"):
             pytest.skip("etcd is not installed; ./dev peers installs it")
         self.folder = folder
@@ -43,11 +46,13 @@ class Etcd:
             self.process = subprocess.Popen(
                 ["etcd", "--name", "one", "--data-dir", self.data, "--listen-client-urls", url, "--advertise-client-urls", url,
                  "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"one={peer}",
-                 "--unsafe-no-fsync"], stdout=log, stderr=log)
+                 "--unsafe-no-fsync", *self.options], stdout=log, stderr=log)
         end = time.monotonic() + START_LIMIT_S
         while True:
             try:
                 return self.ask("kv/range", key=text64("x"))
+            except urllib.error.HTTPError:
+                return None  # it demands a password
             except OSError:
                 assert time.monotonic() < end and self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
                 time.sleep(0.1)
@@ -61,9 +66,22 @@ class Etcd:
 
     def ask(self, path, **fields):
         """The answer of the gateway that speaks JSON."""
-        request = urllib.request.Request(f"http://{self.address}/v3/{path}", json.dumps(fields).encode())
+        headers = {"Authorization": self.token} if self.token else {}
+        request = urllib.request.Request(f"http://{self.address}/v3/{path}", json.dumps(fields).encode(), headers)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
+
+    def demand_passwords(self, password):
+        """From now on requests need a user; root has the password."""
+        self.ask("auth/user/add", name="root", password=password)
+        self.ask("auth/role/add", name="root")
+        self.ask("auth/user/grant", user="root", role="root")
+        self.ask("auth/enable")
+        self.enter(password)
+
+    def enter(self, password):
+        self.token = None
+        self.token = self.ask("auth/authenticate", name="root", password=password)["token"]
 
     def put(self, key, value):
         self.ask("kv/put", key=text64(key), value=text64(value))

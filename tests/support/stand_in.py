@@ -10,7 +10,7 @@ import urllib.parse
 
 
 class StandIn(abc.ABC):
-    """Answers GET requests by its method `answer`, until the with-block ends. `secure`: (certificate, key) files."""
+    """Answers GET and PUT requests by its method `answer`, until the with-block ends. `secure`: (certificate, key) files."""
 
     def __init__(self, secure=None):
         self.requests = []
@@ -21,6 +21,10 @@ class StandIn(abc.ABC):
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def do_PUT(self):
+                self.sent = self.rfile.read(int(self.headers.get("content-length", "0")))
+                self.do_GET()
 
             def do_GET(self):
                 parts = urllib.parse.urlsplit(self.path)

@@ -28,6 +28,8 @@ class balancing {
   static balancing pick_first(bool shuffle = false);
   /// Picks every server in turn.
   static balancing round_robin();
+  /// As above, but servers that have just become READY are left out more often at first.
+  static balancing round_robin(slow_start_options slow_start);
   /// Picks the server with the fewest calls in flight among `choices` servers drawn at random (gRFC A48). The
   /// minimum of `choices` is 2; values above 10 count as 10.
   static balancing least_request(std::uint32_t choices = 2);

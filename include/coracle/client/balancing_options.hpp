@@ -12,6 +12,21 @@
 
 namespace coracle {
 
+/// How the share of a server that has just become READY grows (gRFC A100, and Envoy's slow start), so that
+/// its caches fill before it gets all of its calls. Its weight is multiplied by the larger one of
+/// min_weight_percent / 100 and (t / window) to the power of 1 / aggression, where t is the time since it
+/// became READY, at least 1 s. A server that reconnects begins anew.
+struct slow_start_options {
+  /// How long it grows. More than 0.
+  duration window = std::chrono::seconds(60);
+  /// 1: evenly. More: faster at first. Less: slower at first. More than 0.
+  double aggression = 1.0;
+  /// What it has at least. From 0 to 100.
+  double min_weight_percent = 10;
+
+  friend bool operator==(const slow_start_options&, const slow_start_options&) = default;
+};
+
 /// The parameters of balancing::weighted_round_robin(), with the defaults and the names of gRFC A58.
 struct weighted_round_robin_options {
   /// The maximum number of names below; each report is asked for each of them.
@@ -32,6 +47,8 @@ struct weighted_round_robin_options {
   /// "named_metrics.queue", "utilization.disk", "mem_utilization" (gRFC A114). If it has none of them, it is
   /// that of the application, or else of the CPU. At most metric_names_limit names.
   std::vector<std::string> metric_names_for_computing_utilization{};
+  /// Reduces the weights of servers that have just become READY. Default: none.
+  std::optional<slow_start_options> slow_start{};
 
   friend bool operator==(const weighted_round_robin_options&, const weighted_round_robin_options&) = default;
 };

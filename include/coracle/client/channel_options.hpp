@@ -87,6 +87,12 @@ class channel_options {
   /// The service config that applies if the resolver provides none. Calls wait for the resolver's first
   /// result. Default: an empty one.
   coracle::service_config service_config;
+  /// Whether a dns target has the service config of its TXT records (gRFC A2): one choice of those in
+  /// "_grpc_config.HOST" that begins with "grpc_config=", by clientLanguage ("c++"), clientHostName and
+  /// percentage. Names alone have one, localhost and IP addresses do not (gRFC A10). If there is none,
+  /// service_config applies. A party that can change those records can change how calls are retried, timed
+  /// out and balanced. Default: false.
+  bool dns_service_config = false;
   /// Whether retry and hedging policies apply. Transparent retries are always made (gRFC A6). Default: true.
   bool retries = true;
   /// An observer, which is notified of every call and attempt. The channel and its calls keep it. Default:

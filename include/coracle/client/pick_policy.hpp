@@ -33,6 +33,7 @@ class pick_candidate {
   [[nodiscard]] std::size_t open_calls() const noexcept;
 
  private:
+  friend class slow_start;
   friend class spread_balancer;
   friend class weighted_round_robin;
   subchannel* at_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,6 +75,16 @@ class endpoint {
   /// Returns what was set; empty if nothing was.
   [[nodiscard]] const std::string& hash_key() const noexcept { return details().hash_key; }
 
+  /// Sets what the source of the server says about it, such as its zone, for policies of the program
+  /// (pick_candidate::where()).
+  endpoint& attribute(std::string name, std::string value) {
+    return change().attributes.insert_or_assign(std::move(name), std::move(value)), *this;
+  }
+  /// Returns what was set, by name.
+  [[nodiscard]] const std::map<std::string, std::string, std::less<>>& attributes() const noexcept {
+    return details().attributes;
+  }
+
   /// Returns whether everything of them is the same.
   friend bool operator==(const endpoint& a, const endpoint& b) noexcept {
     return a.address_ == b.address_ && a.weight_ == b.weight_ &&
@@ -86,6 +97,7 @@ class endpoint {
   struct more {
     std::vector<net::address> other_addresses;
     std::string hash_key;
+    std::map<std::string, std::string, std::less<>> attributes;
 
     friend bool operator==(const more&, const more&) = default;
   };

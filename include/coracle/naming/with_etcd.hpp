@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/client/channel_options.hpp"
+#include "coracle/client/resolver.hpp"
 #include "coracle/security/credentials.hpp"
 #include "coracle/server/service.hpp"
 
@@ -27,6 +28,11 @@ class etcd_options {
   std::string server;
   /// Of that channel.
   channel_credentials credentials;
+  /// The user of etcd's authentication, with its password. Requests then have a token, which is obtained anew
+  /// when etcd no longer accepts it. Without TLS the password is sent to this machine only. Default: none.
+  std::string user;
+  /// Of the user.
+  std::string password;
 };
 static_assert(!std::is_aggregate_v<etcd_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 
@@ -38,16 +44,18 @@ static_assert(!std::is_aggregate_v<etcd_options>, "GCC 12 destroys aggregates in
 ///
 /// The keys and values are those of etcd's package for Go (clientv3/naming/endpoints), and of
 /// etcd_registration: the key "movies/ID" has {"Op":0,"Addr":"10.0.0.1:50051"}, where Addr is of
-/// net::address::parse(). Other members are ignored. A value of another form is passed over; the log says
-/// so once. The rules of docs/guides/naming.md apply.
+/// net::address::parse(). If there is an object Metadata, its member "weight" is the weight of the server,
+/// and its other texts, numbers and booleans are attributes of the endpoint. Other members are ignored. A
+/// value of another form is passed over; the log says so once. The rules of docs/guides/naming.md apply.
 ///
 /// :authority, which TLS verifies, is channel_options::authority, or else the part of the name behind its
 /// last '/'.
 void with_etcd(channel_options& to, etcd_options options);
 
-/// Registers a server in etcd while it serves. It is added to the server like a service, so that it learns of
-/// the drain. When that begins, it removes the server from etcd: new calls then go elsewhere while those
-/// that are in progress end.
+/// Registers a server in etcd while it serves. It is added to the server like a service, so that it learns
+/// when the server leaves. It then removes the server from etcd: new calls go elsewhere while those that are
+/// in progress end. Set server_options::leave_time, so that clients learn of it before connections are
+/// refused.
 ///
 ///     coracle::etcd_registration registration({"127.0.0.1:2379", coracle::insecure()});
 ///     server.add(registration);
@@ -70,16 +78,19 @@ class etcd_registration final : public service {
   etcd_registration& operator=(const etcd_registration&) = delete;
 
   /// Registers `address`, to which clients connect, under `name`, on a loop of `on`, and returns at once. A
-  /// server may have several names and addresses. Nothing is registered after the drain has begun.
+  /// server may have several names and addresses. Nothing is registered after the server has begun to leave.
   ///
   /// runtime::run() returns after the registration was removed; an etcd that does not answer delays that by
   /// 15 s at most. Throws usage_error if the name is empty, or begins or ends with '/', or the address is not
   /// one of net::address::parse(), or stands for all interfaces (0.0.0.0 or [::]), or has the port 0.
   void announce(runtime& on, const std::string& name, const std::string& address);
+  /// As above, with the weight and the attributes of the server, which go into Metadata. Its other addresses
+  /// and its hash key do not.
+  void announce(runtime& on, const std::string& name, const client::endpoint& server);
 
   /// @cond  For the server.
   [[nodiscard]] method_table methods() const noexcept override { return {}; }
-  void draining() noexcept override;
+  void leaving() noexcept override;
   /// @endcond
 
  private:

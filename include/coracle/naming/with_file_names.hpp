@@ -14,7 +14,7 @@ namespace coracle {
 ///
 /// The file is JSON: {"endpoints": ["10.0.0.1:50051", {"address": "10.0.0.2:50051", "weight": 3}],
 /// "serviceConfig": {...}}. An address is one of net::address::parse(); a weight is from 0 to 4294967295,
-/// by default 1; serviceConfig is optional.
+/// by default 1; an endpoint may have "attributes", an object; serviceConfig is optional.
 ///
 /// Each channel reads the file once per second, and follows what is written into it or put into its place. A
 /// file that cannot be read, is not of that form or lists no server does not replace what was read before;

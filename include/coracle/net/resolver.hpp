@@ -11,9 +11,27 @@
 #include <string>
 #include <vector>
 
+namespace coracle {
+class loop;
+}
+
 namespace coracle::net {
 
 class dns_source;  // private: c-ares on a loop
+
+/// A place of a service, from an SRV record (RFC 2782). A value type.
+struct service_record {
+  /// Without its final dot; empty: there is no such service.
+  std::string host;
+  /// Of the host.
+  std::uint16_t port = 0;
+  /// Records with smaller ones are to be used first.
+  std::uint16_t priority = 0;
+  /// The share among the records of the same priority.
+  std::uint16_t weight = 0;
+
+  friend bool operator==(const service_record&, const service_record&) = default;
+};
 
 /// Resolves host names to addresses. Lives on the loop of its first query; only coroutines of that loop may
 /// use it. While no resolve() is in flight, it has no query in flight, no open descriptor and no thread, so
@@ -34,6 +52,9 @@ class resolver {
 
   /// Makes a resolver without a loop; that of its first query becomes its own.
   resolver() noexcept;
+  /// As above, but queries `name_servers` in place of those of the machine: IP addresses with or without
+  /// ports, "127.0.0.1:5353,[::1]:5353".
+  explicit resolver(std::string name_servers) noexcept;
   resolver(resolver&&) noexcept;
   resolver& operator=(resolver&&) noexcept;
   /// Destroys the resolver. No resolve() may be in flight.
@@ -53,7 +74,18 @@ class resolver {
   /// Any number of calls may be in flight; 100 at a time are sent to the servers, and the others are queued.
   [[nodiscard]] task<result<std::vector<address>>> resolve(std::string host, std::uint16_t port);
 
+  /// Returns the texts of the TXT records of `name`, each with its parts joined, at most answers_max. Fails
+  /// as resolve() does; NOT_FOUND also means that the name has no such record. In a simulation no name has
+  /// one.
+  [[nodiscard]] task<result<std::vector<std::string>>> texts(std::string name);
+  /// Returns the SRV records of `name`, such as "_grpc._tcp.example.org", at most answers_max, in no order.
+  /// Fails as texts() does.
+  [[nodiscard]] task<result<std::vector<service_record>>> services(std::string name);
+
  private:
+  dns_source& source(loop& on);
+
+  std::string name_servers_;
   std::unique_ptr<dns_source> dns_;
 };
 

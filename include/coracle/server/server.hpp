@@ -129,8 +129,8 @@ class server {
   /// UNIMPLEMENTED in a simulation; the descriptor then stays the caller's.
   status adopt(int descriptor, server_credentials credentials);
 
-  /// Drives the runtime and serves until SIGINT, SIGTERM or stop(), then drains; meant for main(). A SIGTERM
-  /// that arrived after the first listen() counts, too.
+  /// Drives the runtime and serves until SIGINT, SIGTERM or stop(), and for server_options::leave_time from
+  /// then on, then drains; meant for main(). A SIGTERM that arrived after the first listen() counts, too.
   ///
   /// A drain accepts no new connections, sends GOAWAY on the open ones, and gives running calls
   /// server_options::drain_grace to end; a second signal cancels them at once. Returns the exit code of the
@@ -138,7 +138,8 @@ class server {
   int run();
   /// Serves in the background on the runtime's own threads, without handling signals.
   void start();
-  /// Begins a drain with server_options::drain_grace and returns at once.
+  /// Begins to leave (server_options::leave_time), drains with server_options::drain_grace after that, and
+  /// returns at once.
   void stop() noexcept;
   /// Drains and waits until no connection is left; calls that still run after `grace` are cancelled. For
   /// coroutines on a loop of any runtime.

@@ -71,6 +71,13 @@ class server_options {
   /// The protocols beside gRPC, and the web pages that may call. Default: gRPC-Web and Connect answer, pages
   /// of other origins are rejected.
   web_options web;
+  /// How long the server goes on serving, new connections included, after SIGTERM, SIGINT or stop(), before
+  /// it drains. Meanwhile it reports NOT_SERVING (readiness; see health_service), and registrations such as
+  /// etcd_registration are withdrawn, so that clients, load balancers and Kubernetes stop sending calls
+  /// before connections are refused. A second signal ends the wait. server::drain() does not wait. Default:
+  /// 0.
+  duration leave_time = duration::zero();
+
   /// How long a drain waits for running calls before it cancels them. Default: 30 s, which is the time that
   /// Kubernetes gives a container to terminate.
   duration drain_grace = std::chrono::seconds(30);

@@ -41,6 +41,9 @@ class service {
   // --- called by the server, for services that report about it (health, reflection)
   /// The service was added to the server of `host`. Runs on the thread that called server::add().
   virtual void added_to(const service_host& /*host*/) {}
+  /// The server was told to end: it goes on serving for server_options::leave_time, and then drains. Called
+  /// once, on any thread, before draining(). Health checks and registries withdraw it here.
+  virtual void leaving() noexcept {}
   /// The server has begun to drain: it accepts no new connections, and gives its calls time to end. Called
   /// once, on any thread.
   virtual void draining() noexcept {}

@@ -24,8 +24,12 @@ enum class health_status : std::uint8_t {
 /// one server, which it must outlive.
 ///
 /// The name "" stands for the server as a whole, which is `serving` at first. Services of the server without
-/// a separate status have its status. When the server drains, all services become not_serving for good,
+/// a separate status have its status. When the server leaves (server_options::leave_time), all services
+/// become not_serving for good, but for that with the name `liveness`; when it drains, that one does so, too,
 /// and the Watch() calls end, so that they do not delay the drain.
+///
+/// For Kubernetes, "" or a service is what a readiness probe checks, and `liveness` is what a liveness probe
+/// checks: a pod that leaves is not ready, but must not be restarted.
 ///
 /// Source: grpc/grpc doc/health-checking.md, gRFC A90 (List).
 class health_service {
@@ -36,9 +40,13 @@ class health_service {
   health_service& operator=(const health_service&) = delete;
   ~health_service();
 
+  /// The name of the process itself, which is `serving` as long as the server answers, unless set_status()
+  /// says otherwise.
+  static constexpr std::string_view liveness = "liveness";
+
   /// Sets the status of `service` and notifies the Watch() calls; of changes in quick succession they may see
   /// only the last. `service` is "package.Service" or "", and need not be a service of this server. May be
-  /// called from any thread. Has no effect once the drain has begun.
+  /// called from any thread. Has no effect once the server leaves, but for `liveness`.
   void set_status(std::string_view service, health_status status);
 
   /// The service to add to the server.

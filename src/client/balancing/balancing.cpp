@@ -27,6 +27,11 @@ balancing balancing::pick_first(bool shuffle) {
 
 balancing balancing::round_robin() { return spread(client::spread_config::simple{client::make_round_robin}); }
 
+balancing balancing::round_robin(slow_start_options slow_start) {
+  CORACLE_ASSERT(client::problem_of(slow_start).empty(), client::problem_of(slow_start).data());
+  return spread(slow_start);
+}
+
 balancing balancing::least_request(std::uint32_t choices) {
   CORACLE_ASSERT(choices >= 2, "least_request requires at least two choices: with one it is a random policy");
   constexpr std::uint32_t choices_max = 10;  // gRFC A48

@@ -75,8 +75,8 @@ class child_policy final : private forwarding_host {
   ~child_policy() { balancer_.reset(); }
 
   void update(const balancing& policy, const std::vector<endpoint>& servers) {
-    if (!balancer_.takes(policy)) state_ = connectivity::connecting;
-    if (balancer_.update(policy, servers, *this)) balancer_->start();
+    if (!balancer_.keeps(policy)) state_ = connectivity::connecting;
+    if (balancer* const fresh = balancer_.update(policy, servers, *this)) fresh->start();
   }
   // Where all of its servers are, for metrics; empty: that is not known. Before the first update().
   void set_locality(std::string name) { locality_ = std::move(name); }

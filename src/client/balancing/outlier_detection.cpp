@@ -38,7 +38,7 @@ void outlier_detection::update(const balancing& policy, const std::vector<endpoi
   }
   if (judges_) judge();
   else if (timer::holder) host_.owner_loop().disarm(*this);
-  if (child_.update(config.child(), servers, *this)) child_->start();
+  if (balancer* const fresh = child_.update(config.child(), servers, *this)) fresh->start();
 }
 
 // All loops have the same time to wake up at: the first one judges, and the others learn what it found.

@@ -6,11 +6,21 @@
 
 namespace coracle::client {
 
+std::string_view problem_of(const slow_start_options& o) noexcept {
+  if (o.window <= duration::zero()) return "slowStartWindow must be more than 0";
+  if (!(o.aggression > 0) || std::isinf(o.aggression))
+    return "aggression of a slow start must be more than 0";
+  if (!(o.min_weight_percent >= 0 && o.min_weight_percent <= 100))
+    return "minWeightPercent of a slow start must be from 0 to 100";
+  return {};
+}
+
 std::string_view problem_of(const weighted_round_robin_options& o) noexcept {
   if (!(o.error_utilization_penalty >= 0) || std::isinf(o.error_utilization_penalty))
     return "errorUtilizationPenalty of weighted_round_robin must be a number from 0 on";
   if (o.metric_names_for_computing_utilization.size() > weighted_round_robin_options::metric_names_limit)
     return "metricNamesForComputingUtilization of weighted_round_robin must have at most 64 names";
+  if (o.slow_start) return problem_of(*o.slow_start);
   return {};
 }
 

@@ -2,40 +2,13 @@
 #pragma once
 
 #include "client/balancing/balancer.hpp"
+#include "coracle/coro/executor.hpp"
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
 namespace coracle::client {
-
-class policy_slot {
- public:
-  // Gives the policy and its servers to the balancer, or to a new one if the policy is of another family.
-  // Returns whether it is a new one, for which start() has to follow.
-  bool update(const balancing& policy, const std::vector<endpoint>& servers, balancer_host& host) {
-    const bool another = !takes(policy);
-    if (another) {
-      reset();
-      balancer_ = policy.config().make(host);
-      family_ = policy.config().family();
-    }
-    balancer_->update(policy, servers);
-    return another;
-  }
-  // Whether update() keeps the balancer.
-  [[nodiscard]] bool takes(const balancing& policy) const noexcept {
-    return balancer_ && family_ == policy.config().family();
-  }
-  void reset() noexcept { balancer_.reset(); }
-  [[nodiscard]] explicit operator bool() const noexcept { return balancer_ != nullptr; }
-  [[nodiscard]] balancer* get() const noexcept { return balancer_.get(); }
-  [[nodiscard]] balancer* operator->() const noexcept { return balancer_.get(); }
-
- private:
-  std::unique_ptr<balancer> balancer_;
-  std::string_view family_;
-};
 
 // The host of a balancer below another one, which passes everything on to its own host.
 class forwarding_host : public balancer_host {
@@ -65,6 +38,45 @@ class forwarding_host : public balancer_host {
   explicit forwarding_host(balancer_host& above) noexcept : above_(above) {}
   ~forwarding_host() = default;
   balancer_host& above_;
+};
+
+// A policy of another family has a balancer of its own. While the one before it is READY, that one goes on
+// serving calls until the new one is no longer CONNECTING, or the old one no longer READY.
+class policy_slot {
+ public:
+  policy_slot() noexcept;
+  policy_slot(const policy_slot&) = delete;
+  policy_slot& operator=(const policy_slot&) = delete;
+  ~policy_slot();
+
+  // Gives the policy and its servers to the balancer, or to a new one if the policy is of another family.
+  // Returns the new one, for which start() has to follow; null: there is none.
+  balancer* update(const balancing& policy, const std::vector<endpoint>& servers, balancer_host& host);
+  // Whether calls have the same balancer after update(), for a while at least.
+  [[nodiscard]] bool keeps(const balancing& policy) const noexcept;
+  void reset() noexcept;
+  // That of the calls.
+  [[nodiscard]] explicit operator bool() const noexcept { return current_ != nullptr; }
+  [[nodiscard]] balancer* get() const noexcept { return current_; }
+  [[nodiscard]] balancer* operator->() const noexcept { return current_; }
+
+ private:
+  // A balancer and its host.
+  class stage;
+  struct sweep : coro::timer {
+    explicit sweep(policy_slot& s) noexcept : of(s) {}
+    policy_slot& of;
+  };
+  void published(stage& by) noexcept;
+  void promote() noexcept;
+  void sweep_retired() noexcept;
+
+  balancer* current_ = nullptr;  // of now_: a pick reads nothing else
+  std::unique_ptr<stage> now_;
+  std::unique_ptr<stage> next_;
+  // Those that were replaced: one of their functions may still be running.
+  std::unique_ptr<stage> retired_;
+  sweep sweep_{*this};
 };
 
 }  // namespace coracle::client

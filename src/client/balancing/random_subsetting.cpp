@@ -45,7 +45,7 @@ void random_subsetting::update(const balancing& policy, const std::vector<endpoi
   std::vector<endpoint> selected;
   selected.reserve(ranking.size());
   for (const ranked& r : ranking) selected.push_back(servers[r.index]);
-  if (child_.update(config.child(), selected, *this)) child_->start();
+  if (balancer* const fresh = child_.update(config.child(), selected, *this)) fresh->start();
 }
 
 }  // namespace coracle::client

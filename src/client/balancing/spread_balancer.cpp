@@ -32,6 +32,8 @@ std::unique_ptr<pick_policy> spread_config::make_policy(const balancer_host& hos
   loop& here = host.owner_loop();
   if (const auto* const weights = std::get_if<weighted_round_robin_options>(&which_))
     return std::make_unique<weighted_round_robin>(*weights, here, std::string(host.target()), host.labels());
+  if (const auto* const slow_start = std::get_if<slow_start_options>(&which_))
+    return std::make_unique<slow_start_round_robin>(*slow_start, here);
   const std::uint64_t seed = here.io().random();
   if (const auto* const built_in = std::get_if<simple>(&which_))
     return built_in->make(seed, built_in->choices);

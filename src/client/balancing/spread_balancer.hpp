@@ -24,7 +24,7 @@ class spread_config final : public policy_config {
   };
   // Of the program: two functions cannot be compared, so that they are the same if their owner is.
   using of_program = std::shared_ptr<const pick_policy_maker>;
-  using which = std::variant<simple, weighted_round_robin_options, of_program>;
+  using which = std::variant<simple, slow_start_options, weighted_round_robin_options, of_program>;
 
   explicit spread_config(which w) noexcept : which_(std::move(w)) {}
   [[nodiscard]] std::unique_ptr<pick_policy> make_policy(const balancer_host& host) const;

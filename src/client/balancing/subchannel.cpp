@@ -81,7 +81,7 @@ void subchannel::begin_attempt() noexcept {
 
 void subchannel::scale() noexcept {
   const std::size_t n = ready_connections();
-  if (n > 0 && n < connections_max_ && !closing_ && !attempting_ && !pausing_) begin_attempt();
+  if (n > 0 && n < connections_max() && !closing_ && !attempting_ && !pausing_) begin_attempt();
 }
 
 task<> subchannel::attempt() {
@@ -366,7 +366,7 @@ rpc::subchannel_snapshot subchannel::stats(std::uint64_t detailed) const {
   s.address = where_.address().to_string();
   s.state = name_of(state());
   s.trace = trace_;
-  s.connections_max = connections_max_;
+  s.connections_max = connections_max();
   s.last_call_started = rpc::to_wall_time(loop_, last_stream_before_);
   s.calls_started = streams_before_;
   s.calls_succeeded = calls_ok_before_;
@@ -511,7 +511,10 @@ void subchannel::record_event(std::string_view text, severity level) noexcept {
 void subchannel::record_state() noexcept {
   const connectivity now = state();
   if (std::exchange(recorded_state_, now) == now) return;
-  if (now == connectivity::ready) ++times_ready_;
+  if (now == connectivity::ready) {
+    ++times_ready_;
+    ready_since_ = loop_.now();
+  }
   record_event(name_of(now), severity_of(now));
 }
 

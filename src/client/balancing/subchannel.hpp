@@ -181,6 +181,7 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] connectivity state() const noexcept;
   // How often it has become READY.
   [[nodiscard]] std::uint32_t times_ready() const noexcept { return times_ready_; }
+  [[nodiscard]] time_point ready_since() const noexcept { return ready_since_; }
   // The result of the last attempt that failed: UNAVAILABLE, with the reason.
   [[nodiscard]] const status& failure() const noexcept { return ejected_.ok() ? failure_ : ejected_; }
 
@@ -216,6 +217,8 @@ class subchannel final : private transport::connection_owner,
   void connect() noexcept;
   // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
   void set_connections_max(std::uint32_t n) noexcept { connections_max_ = n; }
+  // A maximum of its own, in place of that one; 0: none.
+  void set_own_connections_max(std::uint32_t n) noexcept { own_connections_max_ = n; }
   // A call waits for a stream: opens another connection, if the maximum allows it.
   void scale() noexcept;
   // Opens an exchange on the oldest connection that has room; the result is empty if none has.
@@ -314,11 +317,16 @@ class subchannel final : private transport::connection_owner,
   subchannel_measures measures_;
   connectivity recorded_state_ = connectivity::idle;
   std::uint32_t times_ready_ = 0;
+  time_point ready_since_{};  // when it became that last
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
   unsigned reset_shift_ = 0;  // how often the limits on resets were halved, because a server closed for them
+  [[nodiscard]] std::uint32_t connections_max() const noexcept {
+    return own_connections_max_ != 0 ? own_connections_max_ : connections_max_;
+  }
   std::uint32_t connections_max_ = 1;
+  std::uint32_t own_connections_max_ = 0;
   std::vector<connection_entry> connections_;  // by age, including those that are going away
   scope work_;  // the attempt to connect, and the health checks
   time_point attempt_began_{};

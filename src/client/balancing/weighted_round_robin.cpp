@@ -74,7 +74,9 @@ weighted_round_robin::weighted_round_robin(const weighted_round_robin_options& o
       loop_(here),
       target_(std::move(target)),
       labels_(std::move(labels)),
-      sequence_(static_cast<std::uint32_t>(here.io().random())) {}
+      sequence_(static_cast<std::uint32_t>(here.io().random())) {
+  if (options_.slow_start) growth_.emplace(*options_.slow_start);
+}
 
 std::optional<duration> weighted_round_robin::load_interval() const {
   if (!options_.oob_load_report) return std::nullopt;
@@ -112,6 +114,7 @@ void weighted_round_robin::schedule(std::span<const pick_candidate> ready) {
     measure_weight(target_, labels_, weights.back());
   }
   bound(weights);
+  if (growth_) growth_->reduce(ready, weights, loop_.now());
   if (schedule_.set(weights) && !ready.empty()) measure_round_robin_fallback(target_, labels_);
 }
 
@@ -176,6 +179,25 @@ void weighted_round_robin::load_reported(const pick_candidate& server, const loa
   w.value = weight;
   w.reported = loop_.now();
   if (!w.usable_since) w.usable_since = loop_.now();
+}
+
+slow_start_round_robin::slow_start_round_robin(const slow_start_options& options, loop& here)
+    : loop_(here), growth_(options), sequence_(static_cast<std::uint32_t>(here.io().random())) {}
+
+void slow_start_round_robin::ready_changed(std::span<const pick_candidate> ready) { schedule(ready); }
+
+std::size_t slow_start_round_robin::pick(std::span<const pick_candidate> ready, const pick_info&) {
+  if (loop_.now() >= next_update_) [[unlikely]]
+    base::if_memory_allows([&] { schedule(ready); });
+  return schedule_.next(sequence_);
+}
+
+// As often as weights are computed by default.
+void slow_start_round_robin::schedule(std::span<const pick_candidate> ready) {
+  std::vector<double> weights(ready.size(), 1);
+  const bool grows = growth_.reduce(ready, weights, loop_.now());
+  schedule_.set(weights);
+  next_update_ = grows ? deadline_after(loop_.now(), std::chrono::seconds(1)) : never;
 }
 
 }  // namespace coracle::client

@@ -1,6 +1,7 @@
 // weighted_round_robin: picks servers in proportion to weights that follow from their load (gRFC A58).
 #pragma once
 
+#include "client/balancing/slow_start.hpp"
 #include "coracle/client/balancing_options.hpp"
 #include "coracle/client/pick_policy.hpp"
 #include "coracle/client/server_labels.hpp"
@@ -57,10 +58,29 @@ class weighted_round_robin final : public pick_policy {
   loop& loop_;
   const std::string target_;
   const server_labels labels_;
+  std::optional<slow_start> growth_;
   std::map<std::uint64_t, server_weight> weights_;  // of those that are READY, by subchannel::id()
   stride_schedule schedule_;
   std::uint32_t sequence_;
   time_point next_update_{};
+};
+
+// Picks servers in turn, in proportion to their slow start.
+class slow_start_round_robin final : public pick_policy {
+ public:
+  slow_start_round_robin(const slow_start_options& options, loop& here);
+
+  void ready_changed(std::span<const pick_candidate> ready) override;
+  std::size_t pick(std::span<const pick_candidate> ready, const pick_info&) override;
+
+ private:
+  void schedule(std::span<const pick_candidate> ready);
+
+  loop& loop_;
+  slow_start growth_;
+  stride_schedule schedule_;
+  std::uint32_t sequence_;
+  time_point next_update_ = never;
 };
 
 }  // namespace coracle::client

@@ -1,46 +1,14 @@
 #include "client/naming/destination.hpp"
 
+#include "client/naming/dns_resolver.hpp"
 #include "client/naming/host_and_port.hpp"
 #include "coracle/net/address.hpp"
-#include "coracle/net/resolver.hpp"
 #include "net/host_name.hpp"
 
 #include <utility>
 #include <vector>
 
 namespace coracle::client {
-
-namespace {
-
-class dns_resolver final : public resolver {
- public:
-  dns_resolver(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
-
-  task<> run(const target&, resolution_sink& to) override {
-    net::resolver names;
-    while (true) {
-      result<std::vector<net::address>> found = co_await names.resolve(host_, port_);
-      if (found) {
-        resolution found_addresses;
-        for (net::address& a : *found) found_addresses.add(std::move(a));
-        to.publish(std::move(found_addresses));
-      } else {
-        to.fail(found.status());
-      }
-      co_await to.wait_until_requested();
-    }
-  }
-
- private:
-  std::string host_;
-  std::uint16_t port_;
-};
-
-}  // namespace
-
-std::shared_ptr<resolver> make_dns_resolver(std::string host, std::uint16_t port) {
-  return std::make_shared<dns_resolver>(std::move(host), port);
-}
 
 namespace {
 
@@ -53,9 +21,35 @@ status invalid_destination(const target& t, std::string_view problem) {
   return status::unavailable(message);
 }
 
+// RFC 2782: "_grpc._tcp.example.org".
+bool names_a_service(std::string_view name) noexcept {
+  return name.starts_with('_') && name.find("._tcp.") == name.find('.') && name.find('.') != name.npos;
+}
+
+// The name servers of "dns://127.0.0.1:5353/...", or those of the machine. False if they are no addresses.
+bool name_servers_of(const target& t, std::string& servers) {
+  const std::string& authority = t.authority();
+  servers = authority;
+  return authority.empty() || net::address::parse(authority).ok() ||
+         net::address::parse(authority + ":53").ok();
+}
+
+// A service, whose records have its ports. It is never reached by a proxy, which knows hosts only.
+void find_service(const target& t, dns_name by, destination& d) {
+  if (const status fit = net::check_host_name(t.endpoint()); !fit.ok()) {
+    d.bad = invalid_destination(t, "is not the name of a service: " + std::string(fit.message()));
+    return;
+  }
+  by.service = t.endpoint();
+  const std::size_t end = by.service.find("._tcp.") + std::string_view("._tcp.").size();
+  by.host = by.service.substr(end);
+  d.authority = by.host;
+  d.by = make_dns_resolver(std::move(by));
+}
+
 // Sets either a resolver, or addresses if the host needs no resolution.
 void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_settings& by_proxy,
-               destination& d) {
+               dns_name by, destination& d) {
   const auto parts = split_host_and_port(t.endpoint());
   if (!parts) {
     d.bad =
@@ -92,7 +86,10 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
     d.bad = invalid_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
     return;
   }
-  d.by = make_dns_resolver(host, *port);
+  by.host = std::move(host);
+  by.port = *port;
+  if (d.through) by.reads_service_config = false;  // the host is that of the proxy
+  d.by = make_dns_resolver(std::move(by));
 }
 
 // Parses "a:p,b:p".
@@ -144,11 +141,16 @@ void find(const target& t, const channel_options& options, const proxy_settings&
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {
     find_list(t, t.scheme() == "ipv4" ? net::address::family::ipv4 : net::address::family::ipv6, d);
   } else if (t.scheme() == "passthrough") {
-    find_host(t, {}, by_proxy, d);
-  } else if (!t.authority().empty()) {
-    d.bad = invalid_destination(t, "names a DNS server, which is not supported: write dns:///host:port");
+    find_host(t, {}, by_proxy, {}, d);
   } else {
-    find_host(t, default_port, by_proxy, d);
+    dns_name by;
+    by.reads_service_config = options.dns_service_config;
+    if (!name_servers_of(t, by.name_servers))
+      d.bad = invalid_destination(t,
+                                  "names a DNS server by something else than its IP address: write "
+                                  "dns:///host:port or dns://127.0.0.1:53/host:port");
+    else if (names_a_service(t.endpoint())) find_service(t, std::move(by), d);
+    else find_host(t, default_port, by_proxy, std::move(by), d);
   }
 }
 

@@ -15,9 +15,6 @@
 
 namespace coracle::client {
 
-// Resolves when it starts, and again whenever the channel requests it. For one loop.
-std::shared_ptr<resolver> make_dns_resolver(std::string host, std::uint16_t port);
-
 struct destination {
   status bad;  // not OK: the target is invalid, and every call fails with this
   resolution known;                     // if there is no resolver
@@ -31,9 +28,9 @@ struct destination {
 };
 
 // Supports the schemes of grpc/grpc doc/naming.md except vsock: dns (also without a scheme; port 443 by
-// default), ipv4, ipv6, unix and unix-abstract; passthrough, which is dns without a default port; and those
-// that `options` add. Address literals and localhost need no resolver. `by_proxy` applies to dns and
-// passthrough.
+// default; with a name server; and, beyond naming.md, names of services), ipv4, ipv6, unix and unix-abstract;
+// passthrough, which is dns without a default port; and those that `options` add. Address literals and
+// localhost need no resolver. `by_proxy` applies to dns and passthrough.
 destination find_destination(std::string_view text, const channel_options& options,
                              const proxy_settings& by_proxy = {});
 

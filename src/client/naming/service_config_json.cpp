@@ -1,5 +1,7 @@
 // service_config_json: parses a service config (grpc/grpc doc/service_config.md, gRFC A6, A21 and A105).
 #include "client/balancing/policy_problems.hpp"
+#include "client/balancing/priority.hpp"
+#include "client/balancing/weighted_target.hpp"
 #include "client/call/retry_policy.hpp"
 #include "client/naming/service_config_data.hpp"
 #include "rpc/json_document.hpp"
@@ -229,7 +231,20 @@ void read_into(const field& config, const char* name, duration& to) {
   if (const auto f = config.find(name)) to = f->time();
 }
 
-// gRFC A58, A114
+// gRFC A100
+std::optional<slow_start_options> slow_start_of(const field& config) {
+  const auto f = config.find("slowStartConfig");
+  if (!f) return std::nullopt;
+  slow_start_options o;
+  o.window = f->object().need("slowStartWindow").time();
+  if (const auto n = f->find("aggression")) o.aggression = n->number();
+  if (const auto n = f->find("minWeightPercent")) o.min_weight_percent = n->number();
+  if (const std::string_view wrong = problem_of(o); !wrong.empty())
+    f->refuse("is invalid: " + std::string(wrong));
+  return o;
+}
+
+// gRFC A58, A100, A114
 balancing weighted_round_robin_of(const field& config) {
   weighted_round_robin_options o;
   if (const auto f = config.find("enableOobLoadReport")) o.oob_load_report = f->boolean();
@@ -240,6 +255,7 @@ balancing weighted_round_robin_of(const field& config) {
   if (const auto f = config.find("errorUtilizationPenalty")) o.error_utilization_penalty = f->number();
   if (const auto names = config.find("metricNamesForComputingUtilization"))
     for (const field& f : names->array()) o.metric_names_for_computing_utilization.push_back(f.text());
+  o.slow_start = slow_start_of(config);
   return checked(config, std::move(o), balancing::weighted_round_robin);
 }
 
@@ -260,9 +276,41 @@ struct policy_place {
 
 balancing policy_of(const field& list, std::vector<service_config::policy>* all, policy_place at);
 
-balancing child_of(const field& config, policy_place at) {
+balancing child_of(const field& config, policy_place at, const char* name = "childPolicy") {
   ++at.depth;
-  return policy_of(config.need("childPolicy"), nullptr, at);
+  return policy_of(config.need(name), nullptr, at);
+}
+
+// gRFC A56. A service config cannot say which servers a child has: each has all.
+balancing priority_of(const field& config, policy_place at) {
+  const field children = config.need("children");
+  std::vector<priority_config::level> levels;
+  const field order = config.need("priorities");
+  for (const field& f : order.array()) {
+    const std::string name = f.text();
+    const auto child = children.object().find(name.c_str());
+    if (!child) f.refuse("is not the name of a child");
+    if (std::ranges::any_of(levels, [&](const auto& l) { return l.name == name; }))
+      f.refuse("is a duplicate of an earlier name");
+    const auto ignores = child->object().find("ignoreReresolutionRequests");
+    levels.push_back({name, child_of(*child, at, "config"), nullptr, ignores && ignores->boolean()});
+  }
+  if (levels.empty()) order.refuse("must have at least one name");
+  return balancing(std::make_shared<const priority_config>(std::move(levels)));
+}
+
+// As above, each child has all servers.
+balancing weighted_target_of(const field& config, policy_place at) {
+  const field all = config.need("targets");
+  std::vector<weighted_target_config::target> targets;
+  for (const auto& [name, value] : all.object().value().items()) {
+    const field target = all.need(name.c_str());
+    const field weight = target.object().need("weight");
+    if (weight.whole() == 0) weight.refuse("must be at least 1");
+    targets.push_back({name, weight.whole(), child_of(target, at)});
+  }
+  if (targets.empty()) all.refuse("must have at least one target");
+  return balancing(std::make_shared<const weighted_target_config>(std::move(targets)));
 }
 
 // gRFC A68
@@ -311,7 +359,10 @@ balancing least_request_of(const field& config) {
 
 // Empty if there is no such policy here.
 std::optional<balancing> balancing_of(const std::string& name, const field& config, policy_place at) {
-  if (name == "round_robin") return balancing::round_robin();
+  if (name == "round_robin") {
+    const std::optional<slow_start_options> slow_start = slow_start_of(config);
+    return slow_start ? balancing::round_robin(*slow_start) : balancing::round_robin();
+  }
   if (name == "pick_first") {
     const auto shuffle = config.find("shuffleAddressList");  // gRFC A62
     return balancing::pick_first(shuffle && shuffle->boolean());
@@ -321,6 +372,8 @@ std::optional<balancing> balancing_of(const std::string& name, const field& conf
   if (name == "ring_hash_experimental") return ring_hash_of(config);
   if (name == "random_subsetting_experimental") return random_subsetting_of(config, at);
   if (name == "outlier_detection_experimental") return outlier_detection_of(config, at);
+  if (name == "priority_experimental") return priority_of(config, at);
+  if (name == "weighted_target_experimental") return weighted_target_of(config, at);
   return std::nullopt;
 }
 

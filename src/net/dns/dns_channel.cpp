@@ -79,6 +79,22 @@ void dns_channel::ask(dns_question& q) noexcept {
   start_queued();
 }
 
+namespace {
+
+// Applies the search list of the machine, as a query for addresses does.
+void search_records(ares_channel to, const std::string& name, dns_kind kind, ares_callback answered,
+                    void* record) noexcept {
+  constexpr int class_in = 1;
+  constexpr int type_txt = 16;  // RFC 1035 3.2.2
+  constexpr int type_srv = 33;  // RFC 2782
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // as in dns_question.cpp
+  ares_search(to, name.c_str(), class_in, kind == dns_kind::texts ? type_txt : type_srv, answered, record);
+#pragma GCC diagnostic pop
+}
+
+}  // namespace
+
 void dns_channel::hand_over(dns_question& q) noexcept {
   ares_addrinfo_hints hints{};
   hints.ai_family = AF_UNSPEC;
@@ -87,6 +103,8 @@ void dns_channel::hand_over(dns_question& q) noexcept {
   q.record_ = new (std::nothrow) dns_question::record{*this, &q};
   if (!q.record_) return q.fail(no_memory_for_name(q.host_));
   ++running_;
+  if (q.kind_ != dns_kind::addresses)
+    return search_records(ares_, q.host_, q.kind_, &dns_channel::answered_with, q.record_);
   ares_getaddrinfo(ares_, q.host_.c_str(), nullptr, &hints, &dns_channel::answered, q.record_);
 }
 
@@ -95,6 +113,14 @@ void dns_channel::answered(void* record, int ares_status, int, ares_addrinfo* fo
   --asked->channel.running_;
   if (asked->question) asked->question->answered(ares_status, found);
   if (found) ares_freeaddrinfo(found);
+}
+
+void dns_channel::answered_with(void* record, int ares_status, int, unsigned char* message,
+                                int bytes) noexcept {
+  const std::unique_ptr<dns_question::record> asked(static_cast<dns_question::record*>(record));
+  --asked->channel.running_;
+  const std::span<const unsigned char> whole(message, static_cast<std::size_t>(message ? bytes : 0));
+  if (asked->question) asked->question->answered(ares_status, whole);
 }
 
 void dns_channel::process(int readable, int writable) noexcept {

@@ -85,6 +85,8 @@ class dns_channel : coro::timer {
   // Callbacks that c-ares invokes.
   static void socket_changed(void* self, int socket, int readable, int writable) noexcept;
   static void answered(void* record, int ares_status, int timeouts, ares_addrinfo* found) noexcept;
+  static void answered_with(void* record, int ares_status, int timeouts, unsigned char* message,
+                            int bytes) noexcept;
   void hand_over(dns_question& q) noexcept;
   void start_queued() noexcept;
 

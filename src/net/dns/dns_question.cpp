@@ -14,7 +14,7 @@
 
 namespace coracle::net {
 
-dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port)
+dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port, dns_kind kind)
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<dns_question&>(c);
         // with_timeout() stops its task at the deadline that it also set: that is not a cancellation.
@@ -23,7 +23,8 @@ dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port
       }),
       channel_(to),
       host_(std::move(host)),
-      port_(port) {
+      port_(port),
+      kind_(kind) {
   run = [](coro::runnable& w) noexcept { static_cast<dns_question&>(w).waiter_.resume(); };
   fire = [](coro::timer& t) noexcept {
     auto& self = static_cast<dns_question&>(t);
@@ -45,8 +46,23 @@ bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) 
 
 void dns_question::answered(int ares_status, const ares_addrinfo* found) noexcept {
   record_ = nullptr;
-  result<std::vector<address>> answer = no_memory_for_name(host_);
-  base::if_memory_allows([&] { answer = ares_answer(ares_status, found, host_, port_); });
+  result<dns_answer> answer = no_memory_for_name(host_);
+  base::if_memory_allows([&] {
+    result<std::vector<address>> all = ares_answer(ares_status, found, host_, port_);
+    if (!all.ok()) {
+      answer = all.status();
+    } else {
+      answer = dns_answer();
+      answer->addresses = *std::move(all);
+    }
+  });
+  end(std::move(answer));
+}
+
+void dns_question::answered(int ares_status, std::span<const unsigned char> message) noexcept {
+  record_ = nullptr;
+  result<dns_answer> answer = no_memory_for_name(host_);
+  base::if_memory_allows([&] { answer = ares_records(ares_status, message, host_, kind_); });
   end(std::move(answer));
 }
 
@@ -57,7 +73,7 @@ void dns_question::fail(status reason) noexcept {
   end(std::move(reason));
 }
 
-void dns_question::end(result<std::vector<address>> answer) noexcept {
+void dns_question::end(result<dns_answer> answer) noexcept {
   answer_.emplace(std::move(answer));
   if (!waiter_) return;  // still inside start(), which checks answer_
   coro::stop_callback::unlink();
@@ -118,6 +134,68 @@ result<std::vector<address>> ares_answer(int ares_status, const ares_addrinfo* f
   std::vector<address> all = addresses_of(*found, port);
   if (all.empty()) return no_address(host);
   return all;
+}
+
+namespace {
+
+status no_record(std::string_view name) {
+  return status::not_found(std::string(name) + ": the name has no record of this kind");
+}
+
+template <class Reply>
+struct reply_list {
+  ~reply_list() {
+    if (first) ares_free_data(first);
+  }
+  Reply* first = nullptr;
+};
+
+// Newer versions of c-ares have other functions for this, which those of Debian 12 lack.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+int read_texts(std::span<const unsigned char> message, std::vector<std::string>& to) {
+  reply_list<ares_txt_ext> found;
+  const int outcome =
+      ares_parse_txt_reply_ext(message.data(), static_cast<int>(message.size()), &found.first);
+  for (const ares_txt_ext* t = found.first; t; t = t->next) {
+    if (t->record_start) {
+      if (to.size() == resolver::answers_max) break;
+      to.emplace_back();
+    }
+    if (!to.empty()) to.back().append(reinterpret_cast<const char*>(t->txt), t->length);
+  }
+  return outcome;
+}
+
+int read_services(std::span<const unsigned char> message, std::vector<service_record>& to) {
+  reply_list<ares_srv_reply> found;
+  const int outcome = ares_parse_srv_reply(message.data(), static_cast<int>(message.size()), &found.first);
+  for (const ares_srv_reply* s = found.first; s && to.size() < resolver::answers_max; s = s->next) {
+    std::string host = s->host ? s->host : "";
+    if (host.ends_with('.')) host.pop_back();
+    to.push_back({std::move(host), s->port, s->priority, s->weight});
+  }
+  return outcome;
+}
+
+#pragma GCC diagnostic pop
+
+}  // namespace
+
+result<dns_answer> ares_records(int ares_status, std::span<const unsigned char> message,
+                                std::string_view name, dns_kind kind) {
+  dns_answer found;
+  const bool answered = ares_status == ARES_SUCCESS;
+  if (answered)
+    ares_status =
+        kind == dns_kind::texts ? read_texts(message, found.texts) : read_services(message, found.services);
+  if (ares_status == ARES_ENODATA) return no_record(name);
+  // Versions of c-ares differ in what they say about a response that cannot be read.
+  if (answered && ares_status != ARES_SUCCESS && ares_status != ARES_ENOMEM) ares_status = ARES_EBADRESP;
+  if (ares_status != ARES_SUCCESS) return failure_text(ares_status, name);
+  if (found.texts.empty() && found.services.empty()) return no_record(name);
+  return found;
 }
 
 }  // namespace coracle::net

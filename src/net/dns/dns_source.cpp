@@ -15,6 +15,17 @@ dns_source::~dns_source() {
 }
 
 task<result<std::vector<address>>> dns_source::resolve_name(std::string host, std::uint16_t port) {
+  result<dns_answer> answer = co_await ask(std::move(host), port, dns_kind::addresses);
+  if (!answer.ok()) co_return answer.status();
+  co_return std::move(answer->addresses);
+}
+
+task<result<dns_answer>> dns_source::records(std::string name, dns_kind kind) {
+  result<dns_answer> answer = co_await ask(std::move(name), 0, kind);
+  co_return answer;
+}
+
+task<result<dns_answer>> dns_source::ask(std::string name, std::uint16_t port, dns_kind kind) {
   CORACLE_ASSERT(on_.is_current(), "a resolver was used on a loop other than its owner loop");
   if (!open_) {
     result<std::unique_ptr<dns_channel>> made = dns_channel::open(on_, settings_);
@@ -23,8 +34,8 @@ task<result<std::vector<address>>> dns_source::resolve_name(std::string host, st
   }
   ++inside_;
   ++waiting_;
-  dns_question question(*open_, std::move(host), port);
-  result<std::vector<address>> answer = co_await question;
+  dns_question question(*open_, std::move(name), port, kind);
+  result<dns_answer> answer = co_await question;
   if (--waiting_ == 0) {
     const std::unique_ptr<dns_channel> last = std::move(open_);  // later calls open another channel
     co_await last->close();

@@ -6,6 +6,7 @@
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "net/dns/dns_channel.hpp"
+#include "net/dns/dns_question.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +31,18 @@ class dns_source {
 
   // Implements resolver::resolve(). `host` must have passed check_host_name().
   task<result<std::vector<address>>> resolve_name(std::string host, std::uint16_t port);
+  // The same for records of `kind`, which is not dns_kind::addresses.
+  task<result<dns_answer>> records(std::string name, dns_kind kind);
   [[nodiscard]] loop& owner_loop() const noexcept { return on_; }
 
  private:
+  task<result<dns_answer>> ask(std::string name, std::uint16_t port, dns_kind kind);
+
   loop& on_;
   const dns_settings settings_;
   std::unique_ptr<dns_channel> open_;
   std::size_t waiting_ = 0;  // queries in flight on open_
-  std::size_t inside_ = 0;  // calls of resolve_name() in flight, including those that close an older channel
+  std::size_t inside_ = 0;  // calls of ask() in flight, including those that close an older channel
 };
 
 }  // namespace coracle::net

@@ -51,7 +51,7 @@ void drops::update(const balancing& policy, const std::vector<client::endpoint>&
   std::erase_if(labels_, [](const auto& l) { return l.second.use_count() == 1; });
   for (const server& s : servers_) apply_facts(s);
   const balancing& below = static_cast<const drops_config&>(*config_).child();
-  if (child_.update(below, servers, *this)) child_->connect();
+  if (client::balancer* const fresh = child_.update(below, servers, *this)) fresh->connect();
 }
 
 const server_facts& drops::facts_of(const net::address& at) const noexcept {
@@ -67,6 +67,7 @@ void drops::apply_facts(const server& s) {
   s.calls->count_at(load_of(facts.locality));
   s.to->name_host(facts.hostname);
   s.to->connect_through(facts.proxy);
+  s.to->set_own_connections_max(options().connections_max);
   std::shared_ptr<const server_labels>& labels = labels_[facts.locality];
   if (!labels)
     labels =
@@ -84,7 +85,13 @@ client::subchannel& drops::make_subchannel(const client::endpoint& to, client::s
   made.observe_attempts(added.calls);
   added.to = &made;
   servers_.push_back(std::move(added));
-  apply_facts(servers_.back());
+  try {
+    apply_facts(servers_.back());
+  } catch (...) {
+    servers_.pop_back();
+    above_.drop_subchannel(made);
+    throw;
+  }
   return made;
 }
 

@@ -49,6 +49,7 @@ struct drops_options {
   std::shared_ptr<calls_in_progress> calls;
   std::shared_ptr<cluster_load> load;  // null: it is not reported
   facts_by_server servers;
+  std::uint32_t connections_max = 0;  // to one server (gRFC A105); 0: as the channel says
 
   friend bool operator==(const drops_options&, const drops_options&) = default;
 };

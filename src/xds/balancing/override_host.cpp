@@ -88,7 +88,7 @@ void override_host::drop_subchannel(client::subchannel& s) noexcept {
 void override_host::update(const balancing& policy, const std::vector<client::endpoint>& servers) {
   config_ = policy.shared_config();
   const balancing& below = static_cast<const override_host_config&>(*config_).child();
-  const bool is_new = child_.update(below, servers, *this);
+  client::balancer* const fresh = child_.update(below, servers, *this);
   std::vector<client::subchannel*> gone;
   for (const auto& [at, s] : servers_) {
     if (s->kept && !this->servers().draining.contains(at->where().address())) gone.push_back(s->at);
@@ -98,7 +98,7 @@ void override_host::update(const balancing& policy, const std::vector<client::en
     forget(*servers_.find(at)->second);
     above_.drop_subchannel(*at);
   }
-  if (is_new) child_->start();
+  if (fresh) fresh->start();
   else if (!gone.empty()) above_.publish(state_, reason_);  // their calls are picked for again
 }
 

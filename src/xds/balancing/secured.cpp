@@ -10,7 +10,7 @@ void secured::update(const balancing& policy, const std::vector<client::endpoint
   const auto& config = static_cast<const secured_config&>(policy.config());
   security_ = config.security();
   for (client::subchannel* const s : subchannels_) s->secure_by(security_.of(s->where().address()));
-  if (child_.update(config.child(), servers, *this)) child_->start();
+  if (client::balancer* const fresh = child_.update(config.child(), servers, *this)) fresh->start();
 }
 
 client::subchannel& secured::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {

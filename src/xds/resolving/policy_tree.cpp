@@ -5,6 +5,7 @@
 #include "client/balancing/priority.hpp"
 #include "client/balancing/weighted_target.hpp"
 #include "client/naming/service_config_data.hpp"
+#include "coracle/client/channel_options.hpp"
 #include "coracle/net/address.hpp"
 #include "http/field_rules.hpp"
 #include "xds/balancing/drops.hpp"
@@ -245,6 +246,8 @@ balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
     dropping.cluster = l.name;
     dropping.categories = l.endpoints->drops;
     dropping.calls_max = l.config->max_requests;
+    dropping.connections_max =
+        std::min(l.config->max_connections_per_endpoint.value_or(0), channel_options::connections_limit);
     dropping.calls = calls_in_progress::of(l.name, service);
     if (l.config->reports_load) dropping.load = loads_(l.name, service);
     if (dropping.load) dropping.load->report_metrics(l.config->reported_metrics);

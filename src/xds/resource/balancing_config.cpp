@@ -44,6 +44,30 @@ json least_request(const google::protobuf::UInt32Value* count, const field_path&
   return one_policy("least_request_experimental", {{"choiceCount", std::min<std::uint32_t>(n, 10)}});
 }
 
+// gRFC A100, and Envoy's for round_robin.
+void add_slow_start(json& to, const wire::SlowStart& from, const field_path& at) {
+  const duration window = duration_of(from.slow_start_window(), at.at("slow_start_window"));
+  if (window <= duration::zero()) return;  // none
+  json slow_start = {{"slowStartWindow", json_of(window)}};
+  if (from.has_aggression()) {
+    const double aggression = from.aggression().default_value();
+    if (!(aggression > 0) || std::isinf(aggression)) at.at("aggression").refuse("must be more than 0");
+    slow_start["aggression"] = aggression;
+  }
+  if (from.has_min_weight_percent()) {
+    const double percent = from.min_weight_percent().value();
+    if (!(percent >= 0 && percent <= 100)) at.at("min_weight_percent").refuse("must be from 0 to 100");
+    slow_start["minWeightPercent"] = percent;
+  }
+  to["slowStartConfig"] = std::move(slow_start);
+}
+
+json round_robin(const wire::RoundRobin& from, const field_path& at) {
+  json to = json::object();
+  if (from.has_slow_start_config()) add_slow_start(to, from.slow_start_config(), at.at("slow_start_config"));
+  return one_policy("round_robin", std::move(to));
+}
+
 json weighted_round_robin(const wire::WeightedRoundRobin& from, const field_path& at) {
   json to = json::object();
   if (from.has_enable_oob_load_report()) to["enableOobLoadReport"] = from.enable_oob_load_report().value();
@@ -69,6 +93,7 @@ json weighted_round_robin(const wire::WeightedRoundRobin& from, const field_path
         std::vector<std::string>(from.metric_names_for_computing_utilization().begin(),
                                  from.metric_names_for_computing_utilization().end());
   }
+  if (from.has_slow_start_config()) add_slow_start(to, from.slow_start_config(), at.at("slow_start_config"));
   return one_policy("weighted_round_robin", std::move(to));
 }
 
@@ -106,7 +131,7 @@ class policy_reader {
     constexpr std::string_view package = "envoy.extensions.load_balancing_policies.";
     if (!type.starts_with(package)) return std::nullopt;
     type.remove_prefix(package.size());
-    if (type == "round_robin.v3.RoundRobin") return one_policy("round_robin", json::object());
+    if (type == "round_robin.v3.RoundRobin") return round_robin(unpacked<wire::RoundRobin>(any, at), at);
     if (type == "pick_first.v3.PickFirst")
       return one_policy("pick_first",
                         {{"shuffleAddressList", unpacked<wire::PickFirst>(any, at).shuffle_address_list()}});
@@ -151,7 +176,7 @@ json balancing_config_of(const wire::Cluster& from, const custom_policies& has_c
   if (from.has_load_balancing_policy())
     return policy_reader(has_custom).read(from.load_balancing_policy(), 1, at.at("load_balancing_policy"));
   switch (from.lb_policy()) {
-    case 0: return wrr_locality(one_policy("round_robin", json::object()));
+    case 0: return wrr_locality(round_robin(from.round_robin_lb_config(), at.at("round_robin_lb_config")));
     case 1: {
       const wire::LeastRequestConfig& c = from.least_request_lb_config();
       return wrr_locality(least_request(c.has_choice_count() ? &c.choice_count() : nullptr,

@@ -53,6 +53,77 @@ class tree : public balancer_fixture {
   }
 };
 
+// --- a policy of another family below one that stays
+
+balancing below(balancing child) { return balancing::random_subsetting(10, std::move(child)); }
+
+TEST_F(tree, ANewPolicyTakesOverWhenItIsReady) {
+  run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
+    serve(h, {1});
+    h.update(servers({1}));
+    co_await sleep_for(100ms);
+    h.net->serve(2, 200ms);
+    h.use(below(balancing::pick_first()));
+    h.update(servers({2}));
+    EXPECT_EQ(count(h, 10)[at(1)], 10);
+    for (int i = 0; i < 20; ++i) {
+      co_await sleep_for(50ms);
+      EXPECT_EQ(h.state(), connectivity::ready);
+      EXPECT_EQ(count(h, 10)[net::address()], 0);
+    }
+    EXPECT_EQ(count(h, 10)[at(2)], 10);
+    EXPECT_TRUE(h.net->of(1).empty());
+  });
+}
+
+TEST_F(tree, ANewPolicyTakesOverWhenTheOldOneFails) {
+  run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
+    serve(h, {1});
+    h.update(servers({1}));
+    co_await sleep_for(100ms);
+    h.net->vanish(2);
+    h.use(below(balancing::pick_first()));
+    h.update(servers({2}));
+    co_await sleep_for(1s);
+    EXPECT_EQ(count(h, 10)[at(1)], 10);
+    lose(h, 1);
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::connecting);
+    EXPECT_EQ(count(h, 10)[net::address()], 10);
+  });
+}
+
+TEST_F(tree, APolicyThatComesBackBeforeTheSwitchHasLostNothing) {
+  run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
+    serve(h, {1});
+    h.update(servers({1}));
+    co_await sleep_for(100ms);
+    h.net->vanish(2);
+    h.use(below(balancing::pick_first()));
+    h.update(servers({2}));
+    co_await sleep_for(100ms);
+    h.use(below(balancing::round_robin()));
+    h.update(servers({1}));
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::ready);
+    EXPECT_EQ(count(h, 10)[at(1)], 10);
+    EXPECT_EQ(h.net->dials(1), 1u);
+  });
+}
+
+TEST_F(tree, ANewPolicyThatFailsTakesOverTooAndItsFailureIsKnown) {
+  run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
+    serve(h, {1});
+    h.update(servers({1}));
+    co_await sleep_for(100ms);
+    h.net->refuse(2);
+    h.use(below(balancing::pick_first()));
+    h.update(servers({2}));
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::transient_failure);
+  });
+}
+
 // --- weighted_target
 
 balancing zones(std::vector<weighted_target_config::target> targets) {

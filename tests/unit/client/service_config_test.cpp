@@ -1,6 +1,8 @@
 // Service configs: their contents, and the messages for invalid ones (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
+#include "client/balancing/priority.hpp"
+#include "client/balancing/weighted_target.hpp"
 #include "client/call/method_config.hpp"
 #include "client/call/retry_policy.hpp"
 #include "client/naming/service_config_data.hpp"
@@ -146,6 +148,8 @@ TEST(ServiceConfig, ReadsBalancingPoliciesAndTheirChildren) {
   weights.weight_update_period = 500ms;
   weights.error_utilization_penalty = 0.5;
   weights.metric_names_for_computing_utilization = {"named_metrics.q"};
+  weighted_round_robin_options warming;
+  warming.slow_start = slow_start_options{.window = 9s};
   outlier_detection_options outliers;
   outliers.interval = 1s;
   outliers.base_ejection_time = 2s;
@@ -173,6 +177,19 @@ TEST(ServiceConfig, ReadsBalancingPoliciesAndTheirChildren) {
            "failurePercentageEjection":{"threshold":5,"enforcementPercentage":6,"minimumHosts":7,"requestVolume":8},
            "childPolicy":[{"ring_hash_experimental":{}}]}})",
        balancing::outlier_detection(outliers, balancing::ring_hash())},
+      {R"({"round_robin":{"slowStartConfig":{"slowStartWindow":"9s","aggression":2,"minWeightPercent":5}}})",
+       balancing::round_robin({9s, 2, 5})},
+      {R"({"weighted_round_robin":{"slowStartConfig":{"slowStartWindow":"9s"}}})",
+       balancing::weighted_round_robin(warming)},
+      {R"({"priority_experimental":{"priorities":["b","a"],"children":{
+           "a":{"config":[{"round_robin":{}}]},
+           "b":{"config":[{"ring_hash_experimental":{}}],"ignoreReresolutionRequests":true},
+           "c":{"config":[{"unknown":{}}]}}}})",
+       balancing(std::make_shared<const priority_config>(std::vector<priority_config::level>{
+           {"b", balancing::ring_hash(), nullptr, true}, {"a", balancing::round_robin()}}))},
+      {R"({"weighted_target_experimental":{"targets":{"a":{"weight":3,"childPolicy":[{"round_robin":{}}]}}}})",
+       balancing(std::make_shared<const weighted_target_config>(
+           std::vector<weighted_target_config::target>{{"a", 3, balancing::round_robin()}}))},
   };
   for (const auto& [json, policy] : policies) {
     const service_config c = parsed(R"({"loadBalancingConfig":[)" + std::string(json) + "]}");
@@ -193,6 +210,17 @@ TEST(ServiceConfig, RefusesBadBalancingPoliciesWithTheirPlace) {
       {R"([{"ring_hash_experimental":{"requestHashHeader":"a-bin"}}])", "requestHashHeader of ring_hash"},
       {R"([{"random_subsetting_experimental":{"childPolicy":[{"round_robin":{}}]}}])", "requires subsetSize"},
       {R"([{"random_subsetting_experimental":{"subsetSize":0}}])", "subsetSize must be at least 1"},
+      {R"([{"round_robin":{"slowStartConfig":{}}}])", "slowStartConfig requires slowStartWindow"},
+      {R"([{"round_robin":{"slowStartConfig":{"slowStartWindow":"1s","aggression":0}}}])", "aggression"},
+      {R"([{"round_robin":{"slowStartConfig":{"slowStartWindow":"1s","minWeightPercent":101}}}])",
+       "minWeightPercent"},
+      {R"([{"priority_experimental":{"children":{},"priorities":["a"]}}])",
+       "priorities[0] is not the name of a child"},
+      {R"([{"priority_experimental":{"children":{},"priorities":[]}}])", "at least one name"},
+      {R"([{"priority_experimental":{"children":{"a":{"config":[{"round_robin":{}}]}},"priorities":["a","a"]}}])",
+       "priorities[1] is a duplicate"},
+      {R"([{"weighted_target_experimental":{"targets":{}}}])", "at least one target"},
+      {R"([{"weighted_target_experimental":{"targets":{"a":{"weight":0}}}}])", "weight must be at least 1"},
       {R"([{"random_subsetting_experimental":{"subsetSize":2}}])", "requires childPolicy"},
       {R"([{"outlier_detection_experimental":{"maxEjectionPercent":101,"childPolicy":[{"round_robin":{}}]}}])",
        "maxEjectionPercent"},

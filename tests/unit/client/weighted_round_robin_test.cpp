@@ -55,6 +55,70 @@ TEST(StrideSchedule, IsRoundRobinWithFewerThanTwoWeights) {
 
 TEST(StrideSchedule, NeverStarvesTheLightest) { EXPECT_GT(turns({1e9, 1}, 2 * 65'535 * 2)[1], 0); }
 
+// --- slow start
+
+class slow : public balancer_fixture {
+ protected:
+  // The share of calls of server 2, in percent.
+  static int share_of_second(recording_host& h) {
+    int picked = 0;
+    held_call c;
+    for (int i = 0; i < 20'000; ++i) picked += h.policy->choose(pick_info(c)).to->where().address() == at(2);
+    return (picked + 100) / 200;
+  }
+  // A second server comes an hour after the first one.
+  static task<> add_second(recording_host& h) {
+    h.net->serve(1);
+    h.net->serve(2);
+    h.update(servers({1}));
+    co_await sleep_for(1h);
+    h.update(servers({1, 2}));
+    co_await sleep_for(10ms);
+  }
+};
+
+TEST_F(slow, AServerThatIsNewGetsMoreAndMoreCalls) {
+  run(balancing::round_robin(slow_start_options{.window = 100s}), [](recording_host& h) -> task<> {
+    co_await add_second(h);
+    EXPECT_NEAR(share_of_second(h), 9, 1);  // 10 of 110
+    co_await sleep_for(50s);
+    EXPECT_NEAR(share_of_second(h), 33, 2);  // 50 of 150
+    co_await sleep_for(51s);
+    EXPECT_EQ(share_of_second(h), 50);
+  });
+}
+
+TEST_F(slow, TheAggressionBendsTheCurve) {
+  run(balancing::round_robin({.window = 100s, .aggression = 2, .min_weight_percent = 0}),
+      [](recording_host& h) -> task<> {
+        co_await add_second(h);
+        EXPECT_NEAR(share_of_second(h), 9, 1);  // the root of 1 of 100, which is 10 of 110
+        co_await sleep_for(25s);
+        EXPECT_NEAR(share_of_second(h), 33, 2);  // half
+      });
+}
+
+TEST_F(slow, AServerThatComesBackBeginsAnew) {
+  run(balancing::round_robin(slow_start_options{.window = 100s}), [](recording_host& h) -> task<> {
+    co_await add_second(h);
+    co_await sleep_for(200s);
+    for (scripted_server* s : h.net->of(2)) s->die();
+    co_await sleep_for(5s);
+    EXPECT_LT(share_of_second(h), 15);
+  });
+}
+
+TEST_F(slow, ReducesTheWeightsOfLoads) {
+  weighted_round_robin_options o;
+  o.slow_start = slow_start_options{.window = 100s};
+  run(balancing::weighted_round_robin(o), [](recording_host& h) -> task<> {
+    co_await add_second(h);
+    EXPECT_NEAR(share_of_second(h), 9, 1);
+    co_await sleep_for(102s);
+    EXPECT_EQ(share_of_second(h), 50);
+  });
+}
+
 class wrr : public balancer_fixture {
  protected:
   static void start(recording_host& h, std::initializer_list<int> list) {

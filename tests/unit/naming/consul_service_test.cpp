@@ -32,6 +32,14 @@ TEST(ConsulAnswer, HasInstancesWithTheirAddressesAndWeights) {
               ElementsAre("10.0.0.2:1*10", "10.0.0.9:2*1", "[fd00::1]:3*1"));
 }
 
+TEST(ConsulAnswer, MetaOfAnInstanceAreItsAttributes) {
+  const result<server_list> list = read_consul_answer(
+      "[" + instance(R"("Address":"10.0.0.2","Port":1,"Meta":{"zone":"a","version":"2"})") + "]", {});
+  ASSERT_TRUE(list.ok());
+  EXPECT_THAT(list->servers.at(0).attributes(),
+              ElementsAre(testing::Pair("version", "2"), testing::Pair("zone", "a")));
+}
+
 TEST(ConsulAnswer, InstancesThatCannotBeCalledAreLeftOut) {
   EXPECT_THAT(read(instance(R"("Address":"movies.example","Port":1)") + "," +
                    instance(R"("Address":"10.0.0.2","Port":0)") + "," +

@@ -53,6 +53,19 @@ TEST(EndpointSlices, OfOneServiceAreMergedByAddress) {
               ElementsAre("10.0.0.1:50051", "10.0.0.2:50051", "10.0.0.3:50051"));
 }
 
+TEST(EndpointSlices, ZoneAndNodeOfAPodAreAttributes) {
+  endpoint_slices slices({0, "grpc"}, "");
+  slices.begin_list();
+  ASSERT_TRUE(slices
+                  .add_page(list(
+                      slice("a", pod("10.0.0.1", R"("zone":"a","nodeName":"n1")") + "," + pod("10.0.0.2"))))
+                  .ok());
+  const server_list found = slices.servers();
+  EXPECT_THAT(found.servers.at(0).attributes(),
+              ElementsAre(testing::Pair("node", "n1"), testing::Pair("zone", "a")));
+  EXPECT_THAT(found.servers.at(1).attributes(), IsEmpty());
+}
+
 TEST(EndpointSlices, ConditionsDecideWhoGetsCalls) {
   const std::string ready = pod("10.0.0.1", R"("conditions":{"ready":true})");
   const std::string unknown = pod("10.0.0.2", R"("conditions":{"ready":null})");

@@ -1,4 +1,5 @@
 #include "naming/etcd_names.hpp"
+#include "naming/attributes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +19,10 @@ std::vector<std::string> addresses_of(const etcd_names& of) {
   return found;
 }
 
+std::string written(const char* address) {
+  return write_etcd_value(client::endpoint(net::address::parse(address).value()));
+}
+
 TEST(EtcdNames, AreReadAsThePackageForGoWritesThem) {
   etcd_names names("films/movies");
   EXPECT_TRUE(names.put({"films/movies/a", R"({"Op":0,"Addr":"10.0.0.1:1","Metadata":null})"}).ok());
@@ -35,9 +40,28 @@ TEST(EtcdNames, AreReadAsThePackageForGoWritesThem) {
 
 TEST(EtcdNames, WhatIsWrittenIsRead) {
   etcd_names names("movies");
-  EXPECT_EQ(write_etcd_value("10.0.0.1:1"), R"({"Op":0,"Addr":"10.0.0.1:1","Metadata":null})");
-  EXPECT_TRUE(names.put({"movies/x", write_etcd_value("unix:/run/\"x\"")}).ok());
+  EXPECT_EQ(written("10.0.0.1:1"), R"({"Op":0,"Addr":"10.0.0.1:1","Metadata":null})");
+  EXPECT_TRUE(names.put({"movies/x", written("unix:/run/\"x\"")}).ok());
   EXPECT_THAT(addresses_of(names), ElementsAre("unix:/run/\"x\""));
+}
+
+TEST(EtcdNames, MetadataHasTheWeightAndTheAttributes) {
+  etcd_names names("movies");
+  client::endpoint server(net::address::parse("10.0.0.1:1").value(), 7);
+  server.attribute("zone", "a \"b\"").attribute("version", "2");
+  const std::string value = write_etcd_value(server);
+  EXPECT_THAT(value, HasSubstr(R"("Metadata":{"weight":7,"version":"2","zone":"a \"b\""})"));
+  EXPECT_TRUE(names.put({"movies/a", value}).ok());
+  EXPECT_THAT(names.servers().servers, ElementsAre(server));
+  EXPECT_TRUE(
+      names
+          .put({"movies/a", R"({"Addr":"10.0.0.1:1","Metadata":{"weight":-1,"n":2,"yes":true,"list":[],
+                                        "long":")" +
+                                std::string(attribute_bytes_max, 'x') + R"("}})"})
+          .ok());
+  const client::endpoint read = names.servers().servers.at(0);
+  EXPECT_EQ(read.weight(), 1u);
+  EXPECT_THAT(read.attributes(), ElementsAre(testing::Pair("n", "2"), testing::Pair("yes", "true")));
 }
 
 class InvalidEtcdValue : public testing::TestWithParam<std::string> {};
@@ -45,11 +69,11 @@ class InvalidEtcdValue : public testing::TestWithParam<std::string> {};
 TEST_P(InvalidEtcdValue, IsPassedOver) {
   etcd_names names("movies");
   EXPECT_TRUE(names.put({"movies/bad\n", GetParam()}).ok());
-  EXPECT_TRUE(names.put({"movies/good", write_etcd_value("10.0.0.1:1")}).ok());
+  EXPECT_TRUE(names.put({"movies/good", written("10.0.0.1:1")}).ok());
   EXPECT_THAT(addresses_of(names), ElementsAre("10.0.0.1:1"));
   EXPECT_THAT(names.invalid(), HasSubstr("movies/bad?: "));
   EXPECT_LT(names.invalid().size(), 300u);
-  EXPECT_TRUE(names.put({"movies/bad\n", write_etcd_value("10.0.0.2:1")}).ok());
+  EXPECT_TRUE(names.put({"movies/bad\n", written("10.0.0.2:1")}).ok());
   EXPECT_EQ(names.invalid(), "");
 }
 
@@ -65,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Values, InvalidEtcdValue,
 
 TEST(EtcdNames, TheirNumberAndTheirLengthAreLimited) {
   etcd_names names("movies");
-  const std::string value = write_etcd_value("10.0.0.1:1");
+  const std::string value = written("10.0.0.1:1");
   EXPECT_TRUE(names.put({"movies/" + std::string(2000, 'x'), value}).ok());
   EXPECT_THAT(addresses_of(names), IsEmpty());
   for (std::size_t i = 0; i < etcd_names::keys_max; ++i)
@@ -76,7 +100,7 @@ TEST(EtcdNames, TheirNumberAndTheirLengthAreLimited) {
 
 etcd::range_response page_of(std::vector<std::string> keys, bool more) {
   etcd::range_response page;
-  for (std::string& key : keys) page.pairs.push_back({std::move(key), write_etcd_value("10.0.0.1:1")});
+  for (std::string& key : keys) page.pairs.push_back({std::move(key), written("10.0.0.1:1")});
   page.more = more;
   return page;
 }

@@ -115,7 +115,7 @@ TEST_F(EtcdInTheSimulation, AFailedRegistrationLeavesNoKey) {
   world_.run_for(30s);
   EXPECT_LT(etcd_.failing_puts, 998);
   EXPECT_THAT(etcd_.leases, SizeIs(2));  // the pending one is used again
-  registration.draining();
+  registration.leaving();
   world_.run_for(20s);
   EXPECT_THAT(etcd_.keys, IsEmpty());
   EXPECT_THAT(etcd_.leases, IsEmpty());

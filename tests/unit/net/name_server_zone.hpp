@@ -17,6 +17,11 @@ class zone_entry {
   zone_entry() {}
   zone_entry& a(std::string_view ip) { return v4.emplace_back(ip), *this; }
   zone_entry& aaaa(std::string_view ip) { return v6.emplace_back(ip), *this; }
+  // A record of several parts, each of up to 255 bytes.
+  zone_entry& txt(std::vector<std::string> parts) { return texts.push_back(std::move(parts)), *this; }
+  zone_entry& srv(unsigned priority, unsigned weight, unsigned port, std::string host) {
+    return services.push_back({priority, weight, port, std::move(host)}), *this;
+  }
   // This name is an alias of `to`; the answer follows the chain.
   zone_entry& alias(std::string_view to) { return canonical = to, *this; }
   zone_entry& code(int rcode) { return response_code = rcode, *this; }
@@ -28,6 +33,14 @@ class zone_entry {
   // Not answered before release() of the server.
   zone_entry& held() { return hold = true, *this; }
 
+  struct service {
+    unsigned priority;
+    unsigned weight;
+    unsigned port;
+    std::string host;
+  };
+  std::vector<std::vector<std::string>> texts;
+  std::vector<service> services;
   std::vector<std::string> v4;
   std::vector<std::string> v6;
   std::string canonical;
@@ -64,7 +77,13 @@ class name_zone {
       ++count;
     }
     if (!e) return header(question, count, 3, false) + records;
-    const bool wants_v6 = type_in(question) == 28;
+    const int type = type_in(question);
+    if (type == 16 || type == 33) {
+      const std::vector<std::string> all = type == 16 ? texts_of(*e) : services_of(*e);
+      for (const std::string& data : all) records += record(owner, static_cast<unsigned>(type), data);
+      return header(question, count + static_cast<int>(all.size()), e->response_code, false) + records;
+    }
+    const bool wants_v6 = type == 28;
     for (const std::string& ip : wants_v6 ? e->v6 : e->v4) {
       std::string bytes(wants_v6 ? 16 : 4, '\0');
       ::inet_pton(wants_v6 ? AF_INET6 : AF_INET, ip.c_str(), bytes.data());
@@ -77,6 +96,20 @@ class name_zone {
  private:
   static constexpr std::size_t header_bytes = 12;
 
+  static std::vector<std::string> texts_of(const zone_entry& e) {
+    std::vector<std::string> all;
+    for (const auto& parts : e.texts) {
+      std::string& data = all.emplace_back();
+      for (const std::string& part : parts) data.append(1, static_cast<char>(part.size())).append(part);
+    }
+    return all;
+  }
+  static std::vector<std::string> services_of(const zone_entry& e) {
+    std::vector<std::string> all;
+    for (const zone_entry::service& s : e.services)
+      all.push_back(number(s.priority) + number(s.weight) + number(s.port) + wire_name(s.host));
+    return all;
+  }
   [[nodiscard]] const zone_entry* entry(const std::string& name) const {
     const auto found = entries_.find(name);
     return found == entries_.end() ? nullptr : &found->second;

@@ -208,6 +208,34 @@ TEST(XdsCluster, ConvertsEachPolicyToItsServiceConfig) {
               HasSubstr("error_utilization_penalty must be a number that is not negative"));
 }
 
+TEST(XdsCluster, ConvertsSlowStart) {
+  wire::RoundRobin round;
+  EXPECT_EQ(parsed(with_policy(policy("round_robin.v3.RoundRobin", round))).balancing,
+            R"([{"round_robin":{}}])");
+  wire::SlowStart& slow = *round.mutable_slow_start_config();
+  EXPECT_EQ(parsed(with_policy(policy("round_robin.v3.RoundRobin", round))).balancing,
+            R"([{"round_robin":{}}])");
+  slow.mutable_slow_start_window()->set_seconds(60);
+  EXPECT_EQ(parsed(with_policy(policy("round_robin.v3.RoundRobin", round))).balancing,
+            R"([{"round_robin":{"slowStartConfig":{"slowStartWindow":"60s"}}}])");
+  slow.mutable_aggression()->set_default_value(2);
+  slow.mutable_min_weight_percent()->set_value(5);
+  wire::WeightedRoundRobin weighted;
+  *weighted.mutable_slow_start_config() = slow;
+  EXPECT_EQ(parsed(with_policy(
+                       policy("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", weighted)))
+                .balancing,
+            R"([{"weighted_round_robin":{"slowStartConfig":{"aggression":2.0,"minWeightPercent":5.0,)"
+            R"("slowStartWindow":"60s"}}}])");
+  slow.mutable_aggression()->set_default_value(0);
+  EXPECT_THAT(refusal(with_policy(policy("round_robin.v3.RoundRobin", round))),
+              HasSubstr("slow_start_config.aggression must be more than 0"));
+  slow.mutable_aggression()->set_default_value(1);
+  slow.mutable_min_weight_percent()->set_value(101);
+  EXPECT_THAT(refusal(with_policy(policy("round_robin.v3.RoundRobin", round))),
+              HasSubstr("min_weight_percent must be from 0 to 100"));
+}
+
 TEST(XdsCluster, ConvertsPoliciesWithChildrenToABoundedDepth) {
   wire::LoadBalancingPolicy chain;
   add_policy(chain, policy("round_robin.v3.RoundRobin", wire::PickFirst()));

@@ -299,6 +299,39 @@ TEST_F(XdsChannel, CountsCallsInProgressOnAfterAnUpdateOfTheMaximum) {
   play(steps::all(stub(), a, *this));
 }
 
+TEST_F(XdsChannel, MakesAsManyConnectionsToAServerAsItsClusterSays) {
+  offer_route_to("a");
+  wire::Cluster a = eds_cluster("a");
+  a.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(10'000);
+  offer_cluster(a, assignment("a", {{port(0)}}));
+  backends_[0]->delay = 1s;
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      const std::string answer = co_await ask(by);
+      ++into[answer];
+    }
+    // More than two connections have streams for.
+    static task<> flood(const generic_stub& by) {
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 2500; ++i) callers.spawn(call(by, answers));
+      co_await callers.join();
+      EXPECT_EQ(answers["0"], 2500);
+    }
+    static task<> all(generic_stub by, wire::Cluster a, XdsChannel& t) {
+      co_await flood(by);
+      EXPECT_EQ(t.backends_[0]->connections.size(), 1u);
+      auto& per_host = *a.mutable_circuit_breakers()->add_per_host_thresholds();
+      per_host.mutable_max_connections()->set_value(3);
+      t.offer_cluster(a, assignment("a", {{t.port(0)}}));
+      co_await sleep_for(100ms);
+      co_await flood(by);
+      EXPECT_EQ(t.backends_[0]->connections.size(), 3u);
+    }
+  };
+  play(steps::all(stub(), a, *this));
+}
+
 // --- what operators see (CSDS, gRFC A40)
 
 constexpr const char* status_path = "/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus";

@@ -1,0 +1,111 @@
+#include "naming/registrations.hpp"
+
+#include "base/printable.hpp"
+#include "client/connecting/backoff.hpp"
+#include "coracle/base/log.hpp"
+#include "coracle/base/usage_error.hpp"
+#include "coracle/coro/with_timeout.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace coracle::naming {
+
+namespace {
+
+constexpr duration register_pause_max = std::chrono::seconds(10);
+
+task<> until(event<>& e) { co_await e; }
+
+bound_log registry_log() noexcept { return loop::current()->log().in(log_room::server); }
+
+// Until `ending` is set.
+task<> keep(registry_entry& entry, event<>& ending) {
+  client::backoff pauses;
+  bool failing = false;
+  bool was_entered = false;
+  while (!ending.is_set()) {
+    const status entered = co_await entry.enter();
+    if (entered.ok()) {
+      failing = false;
+      was_entered = true;
+      registry_log().info("registered ", entry.text());
+      const time_point begun = loop::current()->now();
+      const status lost = co_await entry.hold(ending);
+      if (lost.ok()) break;
+      // An entry that is lost at once is not made anew each second.
+      if (loop::current()->now() - begun >= registrations::lease_time) pauses.reset();
+      registry_log().warning("the registration of ", entry.text(),
+                             " was lost: ", base::printable(lost.message()));
+    } else if (!std::exchange(failing, true)) {
+      registry_log().warning("cannot register ", entry.text(),
+                             ", and tries again: ", base::printable(entered.message()));
+    }
+    const duration pause = std::min(pauses.next(loop::current()->io().random()), register_pause_max);
+    const bool ended = co_await set_within(ending, pause);
+    if (ended) break;
+  }
+  const status left = co_await entry.leave();
+  if (left.ok() && was_entered) registry_log().info("removed ", entry.text());
+  if (!left.ok())
+    registry_log().warning("cannot remove ", entry.text(),
+                           ", which ends by itself: ", base::printable(left.message()));
+}
+
+}  // namespace
+
+task<bool> set_within(event<>& e, duration d) {
+  const status in_time = co_await with_timeout(d, until(e));
+  co_return in_time.ok();
+}
+
+void require_reachable(const net::address& at) {
+  const bool unspecified = std::ranges::all_of(at.ip_bytes(), [](std::uint8_t b) { return b == 0; });
+  CORACLE_REQUIRE(!at.is_ip() || (at.port() != 0 && !unspecified),
+                  "clients cannot connect to the address to register: write an address of this machine, with "
+                  "the port of the server, such as 10.0.0.1:50051, rather than * or 0.0.0.0 or port 0");
+}
+
+// While an event is to be set at the end.
+class registrations::membership {
+ public:
+  membership(registrations& of, event<>& ending) : of_(of), ending_(ending) {
+    const std::lock_guard lock(of_.mutex_);
+    of_.endings_.push_back(&ending_);
+    if (of_.ended_) ending_.set();
+  }
+  membership(const membership&) = delete;
+  membership& operator=(const membership&) = delete;
+  ~membership() {
+    const std::lock_guard lock(of_.mutex_);
+    std::erase(of_.endings_, &ending_);
+  }
+
+ private:
+  registrations& of_;
+  event<>& ending_;
+};
+
+task<> registrations::run(std::shared_ptr<registrations> of,
+                          std::function<std::unique_ptr<registry_entry>()> make) {
+  event<> ending(*loop::current());
+  const membership mine(*of, ending);
+  const std::unique_ptr<registry_entry> entry = make();
+  co_await keep(*entry, ending);
+}
+
+void registrations::begin(const std::shared_ptr<registrations>& of, runtime& on,
+                          std::function<std::unique_ptr<registry_entry>()> make) {
+  on.spawn(run(of, std::move(make)));
+}
+
+void registrations::end() noexcept {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  for (event<>* one : endings_) one->set();
+}
+
+}  // namespace coracle::naming
