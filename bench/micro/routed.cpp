@@ -141,8 +141,10 @@ bool call(std::size_t calls, std::string_view mode) {
   coracle::server server(host);
   server.add(service);
   if (!server.listen("127.0.0.1:0", coracle::insecure()).ok()) return false;
-  xds::policy_tree tree(std::make_shared<const xds::bootstrap>(),
-                        [](const std::string&, const std::string&) { return nullptr; });
+  xds::program_policies none({});
+  xds::policy_tree tree(
+      std::make_shared<const xds::bootstrap>(),
+      [](const std::string&, const std::string&) { return nullptr; }, none);
   coracle::client::resolution found;
   if (mode == "levels" || mode == "routed") {
     const bool many = mode == "routed";
@@ -174,8 +176,10 @@ double bytes_per_endpoint(std::size_t endpoints) {
   coracle::server first(host);
   first.listen("127.0.0.1:" + std::to_string(first_port), coracle::insecure()).throw_if_error();
   const std::size_t before = used_bytes();
-  xds::policy_tree tree(std::make_shared<const xds::bootstrap>(),
-                        [](const std::string&, const std::string&) { return nullptr; });
+  xds::program_policies none({});
+  xds::policy_tree tree(
+      std::make_shared<const xds::bootstrap>(),
+      [](const std::string&, const std::string&) { return nullptr; }, none);
   coracle::channel channel = channel_with(
       host, routing_of(tree, state_of(1, 1, R"([{"ring_hash_experimental":{}}])", first_port, endpoints)),
       coracle::balancing::pick_first());

@@ -1,5 +1,5 @@
 // A server that leaves: health checks and services learn of it, and calls are served until its time is over.
-#include "services/health.coracle.hpp"
+#include "grpc/health/v1/health.coracle.hpp"
 #include "support/echo_service.hpp"
 
 #include "coracle/client/channel.hpp"
@@ -18,8 +18,8 @@ namespace coracle::testing_support::leaving_test {
 namespace {
 
 using namespace std::chrono_literals;
-using wellknown::health::v1::HealthCheckRequest;
-using wellknown::health::v1::HealthCheckResponse;
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
 
 class witness final : public service {
  public:
@@ -49,7 +49,7 @@ class leaving : public ::testing::Test {
     at_ = world_.address_of("server") + ":50051";
   }
   static task<std::string> check(channel to, std::string name) {
-    const wellknown::health::v1::rpc::Health::stub stub(to);
+    const grpc::health::v1::rpc::Health::stub stub(to);
     HealthCheckRequest request;
     request.set_service(name);
     const auto reply = co_await stub.Check(request);
