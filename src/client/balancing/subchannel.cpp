@@ -1,5 +1,6 @@
 #include "client/balancing/subchannel.hpp"
 
+#include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/coro/with_timeout.hpp"
@@ -253,23 +254,29 @@ void subchannel::report_load_to(load_listener& l, bool with_calls, std::optional
 // Without memory for it, this call is not observed.
 const call_target& subchannel::observed_target(const call_target& of_channel, call_attempt* a,
                                                const transport::exchange* x) noexcept {
-  if (a) a->release_place();
+  if (a && a->has_place()) [[unlikely]]
+    a->release_place();
   // Credentials that yield to a control plane may be plaintext for some servers, and TLS for this one.
-  const bool secure = x && x->auth();
+  const bool secure = params_.credentials.secure() && x && x->auth();
   const call_route* const route = a ? a->terms().route.get() : nullptr;
   const bool rewritten = route && route->rewrites_authority && !host_name_.empty();
   std::unique_ptr<call_target>& mine = own_targets_[(secure ? 2 : 0) + (rewritten ? 1 : 0)];
-  if (!mine) {
-    mine.reset(new (std::nothrow) call_target(of_channel));
-    if (!mine) return of_channel;
-    mine->ends = this;
-    mine->labels = measures_.labels();
-    if (secure) mine->scheme = "https";
-    mine->is_rewritten = rewritten;
-    if (rewritten) mine->authority = host_name_;
-  }
+  if (!mine) [[unlikely]]
+    if (!add_own_target(mine, of_channel, secure, rewritten)) return of_channel;
   if (attempts_) attempts_->began();
   return *mine;
+}
+
+CORACLE_COLD bool subchannel::add_own_target(std::unique_ptr<call_target>& to, const call_target& of_channel,
+                                             bool secure, bool rewritten) noexcept {
+  to.reset(new (std::nothrow) call_target(of_channel));
+  if (!to) return false;
+  to->ends = this;
+  to->labels = measures_.labels();
+  if (secure) to->scheme = "https";
+  to->is_rewritten = rewritten;
+  if (rewritten) to->authority = host_name_;
+  return true;
 }
 
 // The authority of a target is read when its headers are written, and not after that.
@@ -314,7 +321,11 @@ void subchannel::on_no_load() noexcept {
 void subchannel::attempt_ended(status_code code, const metadata& trailing) noexcept {
   if (outcomes_) outcomes_->add(code == status_code::ok);
   if (attempts_) attempts_->ended(code, trailing);
-  if (!loads_ || !load_of_calls_) return;
+  if (loads_ && load_of_calls_) [[unlikely]]
+    report_load(trailing);
+}
+
+CORACLE_COLD void subchannel::report_load(const metadata& trailing) noexcept {
   base::if_memory_allows([&] {
     if (const auto load = load_report::of_call(trailing)) loads_->on_load(*this, *load);
   });

@@ -275,8 +275,11 @@ class subchannel final : private transport::connection_owner,
   }
 
   [[nodiscard]] connectivity connection_state() const noexcept;
-  [[gnu::cold]] const call_target& observed_target(const call_target& of_channel, call_attempt* a,
-                                                   const transport::exchange* x) noexcept;
+  [[gnu::noinline]] const call_target& observed_target(const call_target& of_channel, call_attempt* a,
+                                                       const transport::exchange* x) noexcept;
+  [[nodiscard]] bool add_own_target(std::unique_ptr<call_target>& to, const call_target& of_channel,
+                                    bool secure, bool rewritten) noexcept;
+  void report_load(const metadata& trailing) noexcept;
   void leave_withdrawn(connection_entry& l, const endpoint& before) noexcept;
   void end_connections(bool at_once, std::string_view reason) noexcept;
   void reduce_resets(http2::limits& l) const noexcept;

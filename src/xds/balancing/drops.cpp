@@ -106,15 +106,15 @@ client::pick drops::choose(const client::pick_info& call) {
   const client::pick chosen = child_->choose(call);
   if (!chosen.to || call.attempt().has_place()) return chosen;
   const drops_options& o = options();
-  const bool is_drawn = call.attempt().admitted();
-  std::size_t reason = 0;
-  for (const drop_category& each : o.categories) {
-    if (!is_drawn && host_.owner_loop().io().random() % million < each.millionths)
-      return drop(reason, each.category);
-    ++reason;
+  if (!o.categories.empty() && !call.attempt().admitted()) [[unlikely]] {
+    std::size_t reason = 0;
+    for (const drop_category& each : o.categories) {
+      if (host_.owner_loop().io().random() % million < each.millionths) return drop(reason, each.category);
+      ++reason;
+    }
   }
   if (o.calls->count() >= o.calls_max) [[unlikely]]
-    return drop(reason, {});
+    return drop(o.categories.size(), {});
   call.attempt().set_admitted();
   return chosen;
 }

@@ -48,7 +48,7 @@ route_table::route_table(const target_state& of, const policy_tree::clusters_by_
     to.rewrites_authority = r.action.rewrites_authority;
     to.plain = r.match.headers.empty() && !r.match.millionths && r.kind == xds::route::action_kind::forward &&
                to.clusters.size() == 1 && r.action.hash_policies.empty() &&
-               to.clusters.front().filters.empty();
+               to.clusters.front().filters.empty() && !to.rewrites_authority;
   }
 }
 
@@ -61,8 +61,7 @@ bool route_table::route(std::string_view path, const metadata& headers, loop& he
   if (fitting.empty() || !destinations_[fitting.front()].plain)
     return route_by_more(fitting, path, headers, here, to, with);
   const destination& found = destinations_[fitting.front()];
-  to.cluster = found.clusters.front().to;
-  to.rewrites_authority = found.rewrites_authority;
+  std::shared_ptr(found.clusters.front().to).swap(to.cluster);  // cheaper than to assign it
   if (found.config) with.config = &*found.config;
   return true;
 }

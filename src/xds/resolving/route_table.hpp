@@ -37,7 +37,7 @@ class route_table final : public client::call_router {
     std::vector<routed> clusters;  // by their indices in the action
     std::optional<client::method_config> config;
     bool rewrites_authority = false;  // gRFC A81
-    bool plain = false;  // the path decides: every call goes to the one cluster, without a hash and filters
+    bool plain = false;  // the path decides: every call goes to the one cluster, as it is
   };
 
   [[nodiscard]] bool route_by_more(std::span<const std::uint32_t> fitting, std::string_view path,
