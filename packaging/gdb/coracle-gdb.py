@@ -314,7 +314,8 @@ def values_of_pointers(table):
 
 def address_text(address):
     """A coracle::net::address, as its to_string()."""
-    family, name = str(address["family_"]).rsplit("::", 1)[-1], text_of(address["name_"])
+    family, name = str(address["family_"]).rsplit("::", 1)[-1], address["name_"]["_M_ptr"]
+    name = text_of(name.dereference()) if int(name) else ""
     if family not in ("ipv4", "ipv6"):
         return {"path": f"unix:{name}", "abstract": f"unix-abstract:{name}"}.get(family, "in-process")
     ip = ipaddress.ip_address(read_bytes(int(address["ip_"].address), 4 if family == "ipv4" else 16))
