@@ -8,6 +8,7 @@
 namespace coracle::naming {
 
 void add_attribute(client::endpoint& to, const std::string& name, std::string value) {
+  if (to.attributes().size() >= attributes_max) return;
   std::size_t bytes = name.size() + value.size();
   for (const auto& [had, text] : to.attributes()) bytes += had.size() + text.size();
   if (bytes <= attribute_bytes_max && !name.empty()) to.attribute(name, std::move(value));
@@ -17,6 +18,7 @@ void add_attributes(client::endpoint& to, const nlohmann::json& object) {
   if (!object.is_object()) return;
   for (const auto& [name, value] : object.items()) {
     if (name == "weight") continue;
+    if (to.attributes().size() >= attributes_max) return;
     if (value.is_string()) add_attribute(to, name, value.get<std::string>());
     else if (value.is_number() || value.is_boolean()) add_attribute(to, name, value.dump());
   }

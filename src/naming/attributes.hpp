@@ -12,10 +12,12 @@
 
 namespace coracle::naming {
 
-// The names and values of one server: what Consul permits for few of them, and 40 MB for 10,000 servers.
+// Of one server: Consul permits as many.
+inline constexpr std::size_t attributes_max = 64;
+// Of the names and values of one server together.
 inline constexpr std::size_t attribute_bytes_max = 4096;
 
-// Adds what fits into the limit above; what does not fit is left out.
+// Adds what fits into the limits above; what does not fit is left out.
 void add_attribute(client::endpoint& to, const std::string& name, std::string value);
 // Adds the members of an object that are texts, numbers or booleans, but for "weight".
 void add_attributes(client::endpoint& to, const nlohmann::json& object);

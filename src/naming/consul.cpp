@@ -5,6 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "naming/consul_service.hpp"
 #include "naming/http_api.hpp"
+#include "naming/secrets.hpp"
 #include "naming/watched_names.hpp"
 
 #include <algorithm>
@@ -29,6 +30,10 @@ class consul_source final : public name_source {
       : of_(std::move(of)), options_(std::move(options)) {}
 
   task<status> follow(list_sink& to) override {
+    if (!options_->token.empty() && !may_send_secret(options_->credentials, options_->server))
+      co_return status::failed_precondition(
+          "the token of Consul is not sent to " + base::printable(options_->server) +
+          " in plaintext: set consul_options::credentials to tls::client_options");
     if (!api_) api_.emplace(options_->server, options_->credentials);
     std::uint64_t index = 0;
     for (;;) {

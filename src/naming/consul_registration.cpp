@@ -1,9 +1,11 @@
+#include "base/printable.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/naming/with_consul.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "naming/consul_service.hpp"
 #include "naming/http_api.hpp"
 #include "naming/registrations.hpp"
+#include "naming/secrets.hpp"
 
 #include <utility>
 
@@ -31,6 +33,10 @@ class consul_entry final : public registry_entry {
   [[nodiscard]] const std::string& text() const noexcept override { return text_; }
 
   task<status> enter() override {
+    if (!options_->token.empty() && !may_send_secret(options_->credentials, options_->server))
+      co_return status::failed_precondition(
+          "the token of Consul is not sent to " + base::printable(options_->server) +
+          " in plaintext: set consul_options::credentials to tls::client_options");
     http_request r("v1/agent/service/register");
     r.body(write_consul_instance(
         id_, name_, server_, tags_,

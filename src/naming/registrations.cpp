@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace coracle::naming {
@@ -22,19 +23,41 @@ task<> until(event<>& e) { co_await e; }
 
 bound_log registry_log() noexcept { return loop::current()->log().in(log_room::server); }
 
+// Without memory, the entry counts as lost.
+task<status> entered_and_held(registry_entry& entry, event<>& ending, bool& was_entered) {
+  try {
+    status outcome = co_await entry.enter();
+    if (!outcome.ok()) co_return outcome;
+    was_entered = true;
+    registry_log().info("registered ", entry.text());
+    outcome = co_await entry.hold(ending);
+    co_return outcome;
+  } catch (const std::bad_alloc&) {
+    co_return status::resource_exhausted("the process is out of memory");
+  }
+}
+
+task<status> left(registry_entry& entry) {
+  try {
+    status outcome = co_await entry.leave();
+    co_return outcome;
+  } catch (const std::bad_alloc&) {
+    co_return status::resource_exhausted("the process is out of memory");
+  }
+}
+
 // Until `ending` is set.
 task<> keep(registry_entry& entry, event<>& ending) {
   client::backoff pauses;
   bool failing = false;
-  bool was_entered = false;
+  bool was_entered = false;  // ever
   while (!ending.is_set()) {
-    const status entered = co_await entry.enter();
-    if (entered.ok()) {
+    bool entered = false;
+    const time_point begun = loop::current()->now();
+    const status lost = co_await entered_and_held(entry, ending, entered);
+    if (entered) {
       failing = false;
       was_entered = true;
-      registry_log().info("registered ", entry.text());
-      const time_point begun = loop::current()->now();
-      const status lost = co_await entry.hold(ending);
       if (lost.ok()) break;
       // An entry that is lost at once is not made anew each second.
       if (loop::current()->now() - begun >= registrations::lease_time) pauses.reset();
@@ -42,17 +65,17 @@ task<> keep(registry_entry& entry, event<>& ending) {
                              " was lost: ", base::printable(lost.message()));
     } else if (!std::exchange(failing, true)) {
       registry_log().warning("cannot register ", entry.text(),
-                             ", and tries again: ", base::printable(entered.message()));
+                             ", and tries again: ", base::printable(lost.message()));
     }
     const duration pause = std::min(pauses.next(loop::current()->io().random()), register_pause_max);
     const bool ended = co_await set_within(ending, pause);
     if (ended) break;
   }
-  const status left = co_await entry.leave();
-  if (left.ok() && was_entered) registry_log().info("removed ", entry.text());
-  if (!left.ok())
+  const status removed = co_await left(entry);
+  if (removed.ok() && was_entered) registry_log().info("removed ", entry.text());
+  if (!removed.ok())
     registry_log().warning("cannot remove ", entry.text(),
-                           ", which ends by itself: ", base::printable(left.message()));
+                           ", which ends by itself: ", base::printable(removed.message()));
 }
 
 }  // namespace

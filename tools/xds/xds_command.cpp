@@ -45,8 +45,11 @@ std::string_view state_name(std::int32_t number) {
 std::string_view short_type(std::string_view url) { return url.substr(url.find_last_of("./") + 1); }
 
 std::string time_text(const google::protobuf::Timestamp& t) {
+  constexpr std::int64_t seconds_max = 253'402'300'799;  // the end of the year 9999, protobuf's limit
+  if (t.seconds() < 0 || t.seconds() > seconds_max) return "(invalid time)";
   const std::chrono::system_clock::time_point when{std::chrono::seconds(t.seconds())};
-  return utc_text(when, "%Y-%m-%dT%H:%M:%SZ");
+  const std::string text = utc_text(when, "%Y-%m-%dT%H:%M:%S");
+  return text.substr(0, text.find('.')) + "Z";
 }
 
 // The texts come from the program, and from its control planes.
@@ -98,9 +101,10 @@ std::string text_of(const csds::ClientConfig& c) {
   }
   constexpr std::size_t of_states = 14;  // DOES_NOT_EXIST
   constexpr std::size_t names_max = 60;
+  constexpr std::size_t types_max = 40;
   for (const csds::GenericXdsConfig& r : c.generic_xds_configs()) {
     text += "  " + padded(state_name(r.client_status()), of_states) + "  ";
-    text += padded(short_type(r.type_url()), of_types) + "  ";
+    text += padded(short_type(r.type_url()), std::min(of_types, types_max)) + "  ";
     if (r.has_last_updated()) {
       text += padded(r.name(), std::min(of_names, names_max)) + "  version ";
       text += terminal_line(r.version_info()) + " since " + time_text(r.last_updated());

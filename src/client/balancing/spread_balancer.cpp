@@ -44,6 +44,7 @@ std::unique_ptr<pick_policy> spread_config::make_policy(const balancer_host& hos
 
 rpc::policy_outline spread_config::outline() const {
   if (std::holds_alternative<weighted_round_robin_options>(which_)) return {"weighted_round_robin"};
+  if (std::holds_alternative<slow_start_options>(which_)) return {"round_robin", "slow start"};
   const auto* const built_in = std::get_if<simple>(&which_);
   if (!built_in) return {"a policy of the program"};
   if (built_in->make == make_round_robin) return {"round_robin"};

@@ -66,6 +66,8 @@ class dns_resolver final : public resolver {
         lookups.push_back(names.resolve((*records)[i].host, (*records)[i].port));
       std::vector<result<std::vector<net::address>>> hosts = co_await when_all(std::move(lookups));
       for (std::size_t n = 0; n < hosts.size(); ++n) {
+        // A lookup that fails says nothing of the host: the channel keeps its addresses.
+        if (!hosts[n].ok() && hosts[n].status().code() != status_code::not_found) co_return hosts[n].status();
         if (!hosts[n].ok()) failed = hosts[n].status();
         else
           for (net::address& a : *hosts[n])

@@ -12,6 +12,8 @@ const endpoint::more& endpoint::none() noexcept {
 }
 
 endpoint::more& endpoint::change() {
+  // No other endpoint shares it, so that none can begin to meanwhile.
+  if (more_.use_count() == 1) return const_cast<more&>(*more_);
   auto changed = more_ ? std::make_shared<more>(*more_) : std::make_shared<more>();
   more& of = *changed;
   more_ = std::move(changed);

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -83,7 +85,16 @@ class registry {
 result<std::shared_ptr<audit_logger>> make_audit_logger(std::string_view name, std::string_view config) {
   const audit_logger_factory make = registry::of_process().find(name);
   if (!make) return std::shared_ptr<audit_logger>();
-  auto made = make(config);
+  result<std::shared_ptr<audit_logger>> made = std::shared_ptr<audit_logger>();
+  try {
+    made = make(config);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    return status::invalid_argument(std::string("its factory threw an exception: ") + e.what());
+  } catch (...) {
+    return status::invalid_argument("its factory threw an exception");
+  }
   if (made && !*made) return status::internal("the factory has made no logger");
   return made;
 }

@@ -1,5 +1,6 @@
 #include "coracle/server/authorization_policy.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/coro/sleep.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -80,9 +82,17 @@ class by_file final : public server_interceptor {
     while (!ended->stop_requested()) {
       const status woken = co_await stop_on(ended->token(), sleep_for(pause));
       if (!woken.ok()) co_return;
-      const result<std::string> text = co_await net::read_file(self->path_, policy_bytes_max);
-      if (text.status().code() == status_code::cancelled) co_return;  // the runtime stops
-      self->offer(text);
+      bool enough = true;
+      try {
+        const result<std::string> text = co_await net::read_file(self->path_, policy_bytes_max);
+        if (text.status().code() == status_code::cancelled) co_return;  // the runtime stops
+        self->offer(text);
+      } catch (const std::bad_alloc&) {
+        enough = false;
+      }
+      if (!enough)
+        base::if_memory_allows(
+            [&] { self->complain(status::resource_exhausted("the process is out of memory")); });
     }
   }
 

@@ -60,7 +60,7 @@ const server_facts& drops::facts_of(const net::address& at) const noexcept {
   return known == options().servers.end() ? none : *known->second.of;
 }
 
-void drops::apply_facts(const server& s) {
+void drops::apply_facts(const server& s) const {
   if (!s.to) return s.calls->count_in(options().calls);
   const server_facts& facts = facts_of(s.to->where().address());
   s.calls->count_in(options().calls);
@@ -68,11 +68,15 @@ void drops::apply_facts(const server& s) {
   s.to->name_host(facts.hostname);
   s.to->connect_through(facts.proxy);
   s.to->set_own_connections_max(options().connections_max);
-  std::shared_ptr<const server_labels>& labels = labels_[facts.locality];
+}
+
+// Those of the locality at first: what is counted under them is counted down under them, too.
+void drops::set_labels(client::subchannel& of) {
+  const locality& where = facts_of(of.where().address()).locality;
+  std::shared_ptr<const server_labels>& labels = labels_[where];
   if (!labels)
-    labels =
-        std::make_shared<const server_labels>(server_labels{options().cluster, label_of(facts.locality)});
-  s.to->set_labels(labels);
+    labels = std::make_shared<const server_labels>(server_labels{options().cluster, label_of(where)});
+  of.set_labels(labels);
 }
 
 client::subchannel& drops::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {
@@ -87,6 +91,7 @@ client::subchannel& drops::make_subchannel(const client::endpoint& to, client::s
   servers_.push_back(std::move(added));
   try {
     apply_facts(servers_.back());
+    set_labels(made);
   } catch (...) {
     servers_.pop_back();
     above_.drop_subchannel(made);

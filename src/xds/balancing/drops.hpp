@@ -103,7 +103,8 @@ class drops final : public client::balancer, private client::forwarding_host {
   [[nodiscard]] const server_facts& facts_of(const net::address& at) const noexcept;
   [[nodiscard]] client::pick drop(std::size_t reason, std::string_view category) const;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
-  void apply_facts(const server& s);
+  void apply_facts(const server& s) const;
+  void set_labels(client::subchannel& of);
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config
   std::vector<server> servers_;

@@ -33,18 +33,20 @@ void override_host::list_addresses(server& s) {
   std::vector<net::address> now = {where.address()};
   now.insert(now.end(), where.other_addresses().begin(), where.other_addresses().end());
   if (now == s.addresses) return;
-  for (const net::address& a : now) by_address_.insert_or_assign(a, &s);
-  for (const net::address& a : s.addresses)
-    if (const auto known = by_address_.find(a);
-        known != by_address_.end() && known->second == &s && std::ranges::find(now, a) == now.end())
-      by_address_.erase(known);
+  for (const net::address& a : s.addresses) remove_from(a, s);
   s.addresses = std::move(now);
+  for (const net::address& a : s.addresses) by_address_[a].push_back(&s);
+}
+
+void override_host::remove_from(const net::address& a, const server& s) noexcept {
+  const auto known = by_address_.find(a);
+  if (known == by_address_.end()) return;
+  std::erase(known->second, &s);
+  if (known->second.empty()) by_address_.erase(known);
 }
 
 void override_host::forget(server& s) noexcept {
-  for (const net::address& a : s.addresses)
-    if (const auto known = by_address_.find(a); known != by_address_.end() && known->second == &s)
-      by_address_.erase(known);
+  for (const net::address& a : s.addresses) remove_from(a, s);
   s.at->set_own_queue(nullptr);
   above_.take_waiting(s.waiting);
   servers_.erase(s.at);
@@ -137,13 +139,15 @@ client::pick override_host::choose(const client::pick_info& call) {
       waking_.draining = &draining->second;
       return {nullptr, &otherwise_};
     }
-    client::subchannel* const s = known->second->at;
-    route->server = s;
-    switch (s->state()) {
-      case connectivity::ready: return {s, nullptr};
-      case connectivity::idle: idle = s; break;
-      case connectivity::connecting: connecting = s; break;
-      default: break;
+    for (const server* const each : known->second) {
+      client::subchannel* const s = each->at;
+      route->server = s;
+      switch (s->state()) {
+        case connectivity::ready: return {s, nullptr};
+        case connectivity::idle: idle = s; break;
+        case connectivity::connecting: connecting = s; break;
+        default: break;
+      }
     }
   }
   if (client::subchannel* const s = connecting ? connecting : idle) {

@@ -89,10 +89,12 @@ class override_host final : public client::balancer,
   client::subchannel& add(const client::endpoint& to, client::subchannel_user& user, bool kept);
   void forget(server& s) noexcept;
   void list_addresses(server& s);
+  void remove_from(const net::address& a, const server& s) noexcept;
 
   std::shared_ptr<const client::policy_config> config_;  // an override_host_config
   std::unordered_map<const client::subchannel*, std::unique_ptr<server>> servers_;
-  std::map<net::address, server*> by_address_;
+  // Several while a policy takes the place of another one.
+  std::map<net::address, std::vector<server*>> by_address_;
   waking waking_{*this};
   client::no_server otherwise_{client::no_server::action::connect, &waking_};
   connectivity state_ = connectivity::connecting;  // of the child

@@ -48,6 +48,11 @@ net::address_range range_of(const wire::CidrRange& from, const field_path& at) {
   const std::uint32_t bits = from.prefix_len().value();
   if (bits > net::address_range::bits_of(parsed->kind()))
     at.refuse("has a prefix_len of " + std::to_string(bits) + ", more than the address has bits");
+  // Rules look at addresses without their mapping into IPv6, so that ::ffff:10.0.0.0/104 is 10.0.0.0/8.
+  constexpr std::uint32_t mapping_bits = 96;
+  const net::address plain = net::without_mapping(*parsed);
+  if (plain.kind() != parsed->kind() && bits >= mapping_bits)
+    return net::address_range::of(plain, bits - mapping_bits);
   return net::address_range::of(*parsed, bits);
 }
 

@@ -15,8 +15,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -79,10 +81,15 @@ task<> write_client(std::uint64_t id, bool contents, wire::ClientConfig& to) {
 using answered_config = std::promise<wire::ClientConfig>;
 
 task<> tell(std::uint64_t id, bool contents, std::shared_ptr<answered_config> asked) {
-  wire::ClientConfig one;
-  auto visit = write_client(id, contents, one);
-  co_await std::move(visit);
-  asked->set_value(std::move(one));
+  // Without memory for the answer, the runtime that is asked goes on.
+  try {
+    wire::ClientConfig one;
+    auto visit = write_client(id, contents, one);
+    co_await std::move(visit);
+    asked->set_value(std::move(one));
+  } catch (const std::bad_alloc&) {
+    asked->set_exception(std::current_exception());
+  }
 }
 
 // A loop that nothing runs does not answer.
@@ -97,6 +104,8 @@ wire::ClientConfig config_elsewhere(std::uint64_t id, bool contents) {
   try {
     return answer.get();
   } catch (const std::future_error&) {  // the task did not run
+    return {};
+  } catch (const std::bad_alloc&) {
     return {};
   }
 }

@@ -62,6 +62,10 @@ TEST(EtcdNames, MetadataHasTheWeightAndTheAttributes) {
   const client::endpoint read = names.servers().servers.at(0);
   EXPECT_EQ(read.weight(), 1u);
   EXPECT_THAT(read.attributes(), ElementsAre(testing::Pair("n", "2"), testing::Pair("yes", "true")));
+  std::string many = R"({"Addr":"10.0.0.1:1","Metadata":{"0":1)";
+  for (std::size_t i = 1; i <= attributes_max; ++i) many += ",\"" + std::to_string(i) + "\":1";
+  EXPECT_TRUE(names.put({"movies/a", many + "}}"}).ok());
+  EXPECT_EQ(names.servers().servers.at(0).attributes().size(), attributes_max);
 }
 
 class InvalidEtcdValue : public testing::TestWithParam<std::string> {};

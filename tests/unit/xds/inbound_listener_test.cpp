@@ -202,6 +202,8 @@ TEST_F(XdsFilterChains, TheLongestDestinationWins) {
   EXPECT_EQ(chosen("10.2.2.3:80", "20.0.0.1:1"), "ten");
   EXPECT_EQ(chosen("11.2.2.3:80", "20.0.0.1:1"), "all of v4");
   EXPECT_EQ(chosen("[::2]:80", "[::3]:1"), "any");
+  add_range(*add("mapped").mutable_prefix_ranges(), "::ffff:12.0.0.0", 104);
+  EXPECT_EQ(chosen("12.2.2.3:80", "20.0.0.1:1"), "mapped");
 }
 
 TEST_F(XdsFilterChains, TheKindOfSourceComesBeforeItsRange) {
