@@ -94,7 +94,9 @@ class spiffe_roots::reader final : public json_sax {
     if (is_in_key() && path_.size() == 4) return add_key();
     if (is_in_domain() && path_.size() == 2) {
       if (!has_keys_) return refuse("has no \"keys\"");
-      to_.by_domain_.try_emplace(domain(), sk_X509_new_null());
+      authorities& all = to_.by_domain_[domain()];  // those of its keys, if it has any
+      if (!all) all.reset(sk_X509_new_null());
+      if (!all) return refuse("was not read: out of memory");
     }
     return true;
   }
