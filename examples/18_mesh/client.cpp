@@ -8,13 +8,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace {
@@ -37,11 +37,22 @@ class tally {
       text.append(answer).append("=").append(std::to_string(times)).append(" ");
     return text;
   }
+  void begin(int callers) { running_ = callers; }
+  void end() {
+    const std::lock_guard held(mutex_);
+    if (--running_ == 0) ended_.notify_all();
+  }
+  // Until each caller has ended.
+  void wait() {
+    std::unique_lock held(mutex_);
+    ended_.wait(held, [this] { return running_ == 0; });
+  }
   std::atomic<bool> over{false};
-  std::atomic<int> running{0};
 
  private:
   std::mutex mutex_;
+  std::condition_variable ended_;
+  int running_ = 0;
   std::map<std::string, int> answers_;
 };
 
@@ -54,18 +65,18 @@ coracle::task<> call_until_over(stub service, coracle::call_options options, tal
                       : std::string(coracle::name_of(reply.status().code())));
     co_await coracle::sleep_for(4ms);
   }
-  --answers.running;
+  answers.end();
 }
 
 // Prints the answers since the last line of the input whenever one comes, and the rest at its end.
 int call_while_asked(const coracle::channel& channel, const coracle::call_options& options, int callers) {
   tally answers;
-  answers.running = callers;
+  answers.begin(callers);
   for (int i = 0; i < callers; ++i) channel.owner().spawn(call_until_over(stub(channel), options, answers));
   channel.owner().start();
   for (std::string line; std::getline(std::cin, line);) std::cout << answers.take() << std::endl;
   answers.over = true;
-  while (answers.running > 0) std::this_thread::sleep_for(1ms);
+  answers.wait();
   std::cout << answers.take() << std::endl;
   return 0;
 }

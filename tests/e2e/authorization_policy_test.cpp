@@ -217,7 +217,7 @@ TEST(AuthorizationFile, ThatBecomesInvalidChangesNothingAndIsLoggedOnce) {
 coracle::status serve_by_policy(coracle::server& server) {
   auto policy = coracle::authorization_policy::parse(R"({
     "name": "movies",
-    "deny_rules": [{"name": "nobody", "request": {"paths": ["*/Delete"]}}],
+    "deny_rules": [{"name": "no_deletes", "request": {"paths": ["*/Delete"]}}],
     "allow_rules": [
       {"name": "admins", "source": {"principals": ["spiffe://example.org/admin/*"]}},
       {"name": "readers", "request": {"paths": ["/movie.MovieService/Get*"]}}

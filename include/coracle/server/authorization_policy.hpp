@@ -24,7 +24,7 @@ struct policy_rules;  // private: src/server/authorization/policy_document.hpp
 ///
 ///   {
 ///     "name": "movies",
-///     "deny_rules": [{"name": "nobody", "request": {"paths": ["*/Delete"]}}],
+///     "deny_rules": [{"name": "no_deletes", "request": {"paths": ["*/Delete"]}}],
 ///     "allow_rules": [
 ///       {"name": "admins", "source": {"principals": ["spiffe://example.org/admin/*"]}},
 ///       {"name": "readers", "request": {"paths": ["/movie.MovieService/Get*"],
@@ -40,9 +40,11 @@ struct policy_rules;  // private: src/server/authorization/policy_document.hpp
 /// Principals are compared with the names in the client's verified certificate: its URIs, or if it has none
 /// its hosts, or else its subject (RFC 2253); with "" if a client of TLS has no certificate. They match no
 /// client in plaintext. Several values of a header count as one text, joined by ","; binary ones are in
-/// base64. Rules cannot name "host", headers of one hop, and those that begin with ":" or "grpc-".
+/// base64 without padding. Rules cannot name "host", headers of one hop, and those that begin with ":" or
+/// "grpc-".
 ///
-/// A call that no rule concerns costs a comparison with each principal, path and value, and no allocation.
+/// A call that no rule concerns costs a comparison with each principal, path and value. Rules on paths,
+/// principals and headers with one value allocate nothing.
 class authorization_policy {
  public:
   /// Reads a policy. Fails with INVALID_ARGUMENT and the place of what is wrong: for text that is not JSON,
