@@ -17,6 +17,7 @@ function(coracle_lite_protos room)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${room})
   file(MAKE_DIRECTORY ${out})
   list(TRANSFORM arg_FILES REPLACE "(.+)" "${from}/${arg_FOLDER}/\\1.proto" OUTPUT_VARIABLE all)  # they import each other
+  set(generated)
   foreach(name IN LISTS arg_FILES)
     set(stem ${out}/${arg_FOLDER}/${name})
     add_custom_command(OUTPUT ${stem}.pb.cc ${stem}.pb.h
@@ -24,9 +25,20 @@ function(coracle_lite_protos room)
       DEPENDS ${all} ${programs}
       COMMENT "Generating C++ from ${arg_FOLDER}/${name}.proto"
       VERBATIM)
-    set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
-    target_sources(coracle_${room} PRIVATE ${stem}.pb.cc ${stem}.pb.h)
+    target_sources(coracle_${room} PRIVATE ${stem}.pb.h)
+    list(APPEND generated ${stem}.pb.cc)
   endforeach()
+  # In one piece: most of the time goes into protobuf's headers. Sources of newer versions each have a variable of the same name.
+  set(units ${generated})
+  if(protobuf_VERSION VERSION_LESS 4)
+    set(units ${out}/${arg_FOLDER}/messages.pb.cc)
+    list(TRANSFORM arg_FILES REPLACE "(.+)" "#include \"\\1.pb.cc\"" OUTPUT_VARIABLE includes)
+    list(JOIN includes "\n" includes)
+    file(CONFIGURE OUTPUT ${units} CONTENT "${includes}\n" @ONLY)
+    set_source_files_properties(${units} PROPERTIES OBJECT_DEPENDS "${generated}")
+  endif()
+  set_source_files_properties(${units} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
+  target_sources(coracle_${room} PRIVATE ${units})
 
   # As SYSTEM: protoc's headers do not pass our warnings.
   target_include_directories(coracle_${room} SYSTEM PUBLIC ${out})

@@ -97,6 +97,7 @@ module;
 #include <coracle/rpc/call_log.hpp>
 #include <coracle/rpc/call_traffic.hpp>
 #include <coracle/rpc/connection_snapshot.hpp>
+#include <coracle/rpc/criticality.hpp>
 #include <coracle/rpc/error_details.hpp>
 #include <coracle/rpc/intercepted_message.hpp>
 #include <coracle/rpc/keepalive_options.hpp>
@@ -128,6 +129,7 @@ module;
 #include <coracle/security/insecure.hpp>
 #include <coracle/security/security.hpp>
 #include <coracle/server/access_log.hpp>
+#include <coracle/server/admission_options.hpp>
 #include <coracle/server/audit_logger.hpp>
 #include <coracle/server/authorization.hpp>
 #include <coracle/server/authorization_policy.hpp>
@@ -172,6 +174,7 @@ using coracle::access_field;
 using coracle::access_log;
 using coracle::access_log_options;
 using coracle::add_files;
+using coracle::admission_options;
 using coracle::as_bytes;
 using coracle::as_completed;
 using coracle::as_text;
@@ -235,6 +238,7 @@ using coracle::connectivity;
 using coracle::connector;
 using coracle::credentials_request;
 using coracle::credentials_source;
+using coracle::criticality;
 using coracle::deadline_after;
 using coracle::decode_meter;
 using coracle::duration;
@@ -329,6 +333,7 @@ using coracle::outlier_success_rate;
 using coracle::owning_unary_call;
 using coracle::parallel_for;
 using coracle::parallel_reduce;
+using coracle::parse_criticality;
 using coracle::peer_identity;
 using coracle::plaintext;
 using coracle::process_signal;

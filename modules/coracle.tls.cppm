@@ -5,6 +5,7 @@ module;
 #include <coracle/tls/key_pair.hpp>
 #include <coracle/tls/limits.hpp>
 #include <coracle/tls/peer_verifier.hpp>
+#include <coracle/tls/revocation_options.hpp>
 #include <coracle/tls/server_options.hpp>
 
 export module coracle.tls;
@@ -18,6 +19,7 @@ using coracle::tls::key_pair;
 using coracle::tls::peer_certificate;
 using coracle::tls::peer_verifier;
 using coracle::tls::pem_source;
+using coracle::tls::revocation_options;
 using coracle::tls::server_options;
 }  // namespace coracle::tls
 
@@ -25,6 +27,10 @@ export namespace coracle::tls::limits {
 using coracle::tls::limits::certificates_bytes;
 using coracle::tls::limits::close_notify_time;
 using coracle::tls::limits::connection_memory_bytes;
+using coracle::tls::limits::crl_bytes;
+using coracle::tls::limits::crl_files;
+using coracle::tls::limits::crl_interval;
+using coracle::tls::limits::crl_interval_min;
 using coracle::tls::limits::encrypted_bytes;
 using coracle::tls::limits::file_check_interval;
 using coracle::tls::limits::handshake_memory_bytes;

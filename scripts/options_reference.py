@@ -29,6 +29,7 @@ CLASSES = (
     ("server_options", "server/server_options.hpp"),
     ("client_ping_limits", "server/server_options.hpp"),
     ("connection_age", "server/server_options.hpp"),
+    ("admission_options", "server/admission_options.hpp"),
     ("server_limits", "server/server_limits.hpp"),
     ("authorization_file_options", "server/authorization_policy.hpp"),
     ("console_options", "console/console.hpp"),
@@ -37,6 +38,7 @@ CLASSES = (
     ("runtime_options", "runtime/runtime_options.hpp"),
     ("tls::client_options", "tls/client_options.hpp"),
     ("tls::server_options", "tls/server_options.hpp"),
+    ("tls::revocation_options", "tls/revocation_options.hpp"),
     ("tls::key_pair", "tls/key_pair.hpp"),
 )
 HEAD = f"""# Options

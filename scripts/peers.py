@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "build/peers"
@@ -30,9 +31,6 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
     "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
-    # The newest version in which gRPC's module has them; later they are a module that is not published.
-    "grpc_go_xds_client": "google.golang.org/grpc/interop/xds/client@v1.64.1",
-    "grpc_go_xds_server": "google.golang.org/grpc/interop/xds/server@v1.64.1",
     "h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible",
 }
 GO_SOURCES = {           # name in build/peers/bin: a file of ours, which needs nothing but Go's own packages
@@ -42,9 +40,21 @@ GO_COMMANDS = {          # name in build/peers/bin: a package that Go itself has
     "pprof": "cmd/pprof",
 }
 GO_MODULES = {           # name in build/peers/bin: a folder of ours with go.mod
+    "etcd_naming": ROOT / "tests/interop/peers/etcd_naming",
     "operator": ROOT / "tests/interop/peers/operator",
     "xds": ROOT / "tests/interop/peers/xds",
 }
+# The programs of grpc-go's xDS interop tests. Later versions have them in a module that is not published, so their sources are of this
+# version, and the grpc-go that they are built with is that of the "xds" above.
+GO_XDS_SOURCES = "google.golang.org/grpc@v1.64.1"
+GO_XDS_MODULE = "google.golang.org/grpc/interop/xds"
+GO_XDS_PROGRAMS = {      # name in build/peers/bin: package of that module
+    "grpc_go_xds_client": "client",
+    "grpc_go_xds_server": "server",
+}
+# No program is debugged, and none needs a library in C: files of two thirds of the size, and no C compiler.
+GO_FLAGS = ["-ldflags=-s -w"]
+GO_ENV = {"CGO_ENABLED": "0"}
 COLLECTOR = ROOT / "tests/interop/peers/otlp_collector"  # takes minutes to compile: for the tests that ask for it (tests/interop/slow)
 OTEL_PLUGIN = ROOT / "tests/interop/peers/otel_plugin"  # the same
 MOVIE = ROOT / "examples/02_movie"  # whose programs in Python and Java pin what they stand on
@@ -119,13 +129,17 @@ def find_go():
     return go, env
 
 
+def run_go(*words, env=None):
+    go, own = find_go()
+    return run([go, *words], own | GO_ENV | (env or {}))
+
+
 def install_go_program(name, module):
     program, stamp = BIN / name, PEERS / f"stamps/{name}"
     if program.exists() and fresh(stamp, module):
         return
     scratch = PEERS / f"go/{name}"
-    go, env = find_go()
-    run([go, "install", module], env | {"GOBIN": str(scratch)})
+    run_go("install", *GO_FLAGS, module, env={"GOBIN": str(scratch)})
     BIN.mkdir(parents=True, exist_ok=True)
     shutil.move(next(scratch.iterdir()), program)
     keep_stamp(stamp, module)
@@ -135,19 +149,17 @@ def build_go_program(name, source):
     program, stamp, content = BIN / name, PEERS / f"stamps/{name}", hashlib.sha256(source.read_bytes()).hexdigest()
     if program.exists() and fresh(stamp, content):
         return
-    go, env = find_go()
     BIN.mkdir(parents=True, exist_ok=True)
-    run([go, "build", "-o", program, source], env)
+    run_go("build", *GO_FLAGS, "-o", program, source)
     keep_stamp(stamp, content)
 
 
 def build_go_command(name, package):
-    go, env = find_go()
-    program, stamp, content = BIN / name, PEERS / f"stamps/{name}", f"{package} {version_of(go)}"
+    program, stamp, content = BIN / name, PEERS / f"stamps/{name}", f"{package} {version_of(find_go()[0])}"
     if program.exists() and fresh(stamp, content):
         return
     BIN.mkdir(parents=True, exist_ok=True)
-    run([go, "build", "-o", program, package], env)
+    run_go("build", *GO_FLAGS, "-o", program, package)
     keep_stamp(stamp, content)
 
 
@@ -156,9 +168,32 @@ def build_go_module(name, folder):
     program, stamp, content = BIN / name, PEERS / f"stamps/{name}", hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     if program.exists() and fresh(stamp, content):
         return
-    go, env = find_go()
     BIN.mkdir(parents=True, exist_ok=True)
-    run([go, "-C", folder, "build", "-o", program, "."], env)
+    run_go("-C", folder, "build", *GO_FLAGS, "-o", program, ".")
+    keep_stamp(stamp, content)
+
+
+def build_go_xds_program(name, package):
+    pins = GO_MODULES["xds"]
+    texts = {file: (pins / file).read_text() for file in ("go.mod", "go.sum")}
+    texts["go.mod"] = re.sub("^module .*", f"module {GO_XDS_MODULE}", texts["go.mod"])
+    program, stamp = BIN / name, PEERS / f"stamps/{name}"
+    content = hashlib.sha256("".join([GO_XDS_SOURCES, *texts.values()]).encode()).hexdigest()
+    if program.exists() and fresh(stamp, content):
+        return
+    run_go("mod", "download", GO_XDS_SOURCES)
+    sources = pathlib.Path(run_go("env", "GOMODCACHE").strip()) / GO_XDS_SOURCES / "interop/xds"
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        # Files alone: the folders of Go's cache are read-only.
+        for file in sources.rglob("*.go"):
+            copy = scratch / file.relative_to(sources)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, copy)
+        for file, text in texts.items():
+            (scratch / file).write_text(text)
+        BIN.mkdir(parents=True, exist_ok=True)
+        run_go("-C", scratch, "build", *GO_FLAGS, "-o", program, f"./{package}")
     keep_stamp(stamp, content)
 
 
@@ -268,6 +303,8 @@ def install():
                for name, package in GO_COMMANDS.items()}
     wanted |= {name: (lambda name=name, folder=folder: build_go_module(name, folder))
                for name, folder in GO_MODULES.items()}
+    wanted |= {name: (lambda name=name, package=package: build_go_xds_program(name, package))
+               for name, package in GO_XDS_PROGRAMS.items()}
     wanted |= OTHERS
     missing = {}
     for name, get in wanted.items():
@@ -280,5 +317,5 @@ def install():
 
 if __name__ == "__main__":
     lacking = install()
-    for peer in [*GO_PROGRAMS, *GO_SOURCES, *GO_COMMANDS, *OTHERS]:
+    for peer in [*GO_PROGRAMS, *GO_SOURCES, *GO_COMMANDS, *GO_MODULES, *GO_XDS_PROGRAMS, *OTHERS]:
         print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

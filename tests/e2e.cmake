@@ -30,8 +30,8 @@ if(sources)
   target_precompile_headers(e2e_tests PRIVATE support/precompiled.hpp)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(e2e_tests PRIVATE
-    coracle::coracle coracle::console coracle::telemetry coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  target_link_libraries(e2e_tests PRIVATE echo_of_tests
+    coracle::coracle coracle::console coracle::telemetry coracle::naming coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # Event loops that foreign_loop_test.cpp drives, beside headers of theirs that are better read alone.
   include(${PROJECT_SOURCE_DIR}/examples/08_foreign_loop/loops.cmake)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/examples)
@@ -49,8 +49,7 @@ if(sources)
   # Real programs that it starts.
   add_executable(lifetime_server e2e/lifetime_server.cpp)
   target_include_directories(lifetime_server PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(lifetime_server PRIVATE coracle::coracle coracle_build Threads::Threads)
-  coracle_generate(TARGET lifetime_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+  target_link_libraries(lifetime_server PRIVATE echo_of_tests coracle::coracle coracle_build Threads::Threads)
   add_dependencies(e2e_tests lifetime_server)
   add_dependencies(test_programs e2e_tests)
 endif()
@@ -69,7 +68,6 @@ set_source_files_properties(sim/swarm/seeded_openssl.cpp sim/swarm/live_memory.c
 target_compile_options(sim_swarm PRIVATE $<$<CONFIG:Release>:-O2>)  # runs for longer than it compiles
 target_precompile_headers(sim_swarm PRIVATE support/precompiled.hpp)
 target_include_directories(sim_swarm PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(sim_swarm PRIVATE
+target_link_libraries(sim_swarm PRIVATE echo_of_tests
   coracle::coracle coracle::tls coracle_build OpenSSL::Crypto GTest::gmock Threads::Threads)
-coracle_generate(TARGET sim_swarm PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 add_dependencies(test_programs sim_swarm)

@@ -15,13 +15,11 @@ target_link_libraries(http1_tool PRIVATE ${linked} coracle_usage coracle_build T
 
 # abuse_server, for tests/interop/abuse_test.py.
 add_executable(abuse_server interop/abuse_server.cpp)
-coracle_generate(TARGET abuse_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
-target_link_libraries(abuse_server PRIVATE coracle::tls coracle_build Threads::Threads)
+target_link_libraries(abuse_server PRIVATE echo_of_tests coracle::tls coracle_build Threads::Threads)
 
 # restart_pair, for tests/interop/restarts_test.py.
 add_executable(restart_pair interop/restart_pair.cpp)
-coracle_generate(TARGET restart_pair PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
-target_link_libraries(restart_pair PRIVATE coracle::coracle coracle_build Threads::Threads)
+target_link_libraries(restart_pair PRIVATE echo_of_tests coracle::coracle coracle_build Threads::Threads)
 
 # openapi_tool, for tests/interop/openapi_test.py.
 add_executable(openapi_tool interop/openapi_tool.cpp)
@@ -35,14 +33,12 @@ target_link_libraries(web_server PRIVATE coracle::console coracle::tls coracle_b
 
 # observed_server, for tests/interop/operator_test.py.
 add_executable(observed_server interop/observed_server.cpp)
-coracle_generate(TARGET observed_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_include_directories(observed_server PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(observed_server PRIVATE coracle::telemetry coracle_build Threads::Threads)
+target_link_libraries(observed_server PRIVATE echo_of_tests coracle::telemetry coracle_build Threads::Threads)
 
 # otlp_server, for tests/interop/otlp_test.py.
 add_executable(otlp_server interop/otlp_server.cpp)
-coracle_generate(TARGET otlp_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
-target_link_libraries(otlp_server PRIVATE coracle::telemetry coracle::tls coracle_build Threads::Threads)
+target_link_libraries(otlp_server PRIVATE echo_of_tests coracle::telemetry coracle::tls coracle_build Threads::Threads)
 
 # exposition_tool, for prometheus_test.py. It links objects: the texts are made by private functions.
 add_executable(exposition_tool interop/exposition_tool.cpp)
@@ -62,9 +58,8 @@ target_link_libraries(metrics_peer PRIVATE interop_protos coracle::telemetry cor
 
 # pages_server, for tests/interop/operator_pages_test.py.
 add_executable(pages_server interop/pages_server.cpp)
-coracle_generate(TARGET pages_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_include_directories(pages_server PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(pages_server PRIVATE coracle::telemetry coracle::tls coracle_build Threads::Threads)
+target_link_libraries(pages_server PRIVATE echo_of_tests coracle::telemetry coracle::tls coracle_build Threads::Threads)
 
 # balancing_client, for tests/interop/balancing_test.py.
 add_executable(balancing_client interop/balancing_client.cpp)
@@ -72,11 +67,16 @@ target_link_libraries(balancing_client PRIVATE coracle::coracle coracle_build)
 
 # named_client, for naming_test.py.
 add_executable(named_client interop/named_client.cpp)
-coracle_generate(TARGET named_client PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
-target_link_libraries(named_client PRIVATE coracle::naming coracle::tls coracle_build Threads::Threads)
+target_link_libraries(named_client PRIVATE echo_of_tests coracle::naming coracle::tls coracle_build Threads::Threads)
 
 # xds_peer, for xds_test.py.
 if(CORACLE_BUILD_XDS)
   add_executable(xds_peer interop/xds_peer.cpp)
   target_link_libraries(xds_peer PRIVATE coracle::xds coracle_build)
+endif()
+
+precompile_headers_of_program(restart_pair abuse_server openapi_tool web_server observed_server otlp_server observed_pair metrics_peer pages_server
+  balancing_client named_client)
+if(CORACLE_BUILD_XDS)
+  precompile_headers_of_program(xds_peer)
 endif()

@@ -17,6 +17,9 @@ endforeach()
 if(NOT CORACLE_TEST_ROOMS)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
   list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/format/json_splitter.cpp)
+  foreach(name IN ITEMS fault fault_plan frame_cutter)
+    list(APPEND found ${PROJECT_SOURCE_DIR}/tools/chaos/${name}.cpp)
+  endforeach()
   foreach(name IN ITEMS arrivals expectation fixed_requests http_url latency_histogram method_mix quantities
       results scenario load_stats)
     list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)
@@ -44,7 +47,7 @@ function(unit_tests_target target)
 endfunction()
 
 if(sources)
-  if(http1 IN_LIST rooms OR http2 IN_LIST rooms OR server IN_LIST rooms)
+  if(http1 IN_LIST rooms OR http2 IN_LIST rooms OR client IN_LIST rooms OR server IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)
   endif()
   if(runtime IN_LIST rooms OR net IN_LIST rooms OR naming IN_LIST rooms)
@@ -90,6 +93,14 @@ if(sources)
     coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto rest_kinds.proto
       google/api/annotations.proto google/api/http.proto google/api/httpbody.proto OUT_VAR made OUT_DIR ${folder}
       IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/unit/rpc)
+    target_sources(unit_tests PRIVATE ${made})
+    target_include_directories(unit_tests SYSTEM PRIVATE ${folder})
+  endif()
+  if(xds IN_LIST rooms)
+    # For envoy_protos_test.cpp.
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/unit_tests_envoy)
+    coracle_generate(PROTOS envoy/config/cluster/v3/cluster.proto OUT_VAR made OUT_DIR ${folder}
+      IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/unit/xds)
     target_sources(unit_tests PRIVATE ${made})
     target_include_directories(unit_tests SYSTEM PRIVATE ${folder})
   endif()

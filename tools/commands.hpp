@@ -19,6 +19,7 @@ void add_test(CLI::App& app, action& chosen);
 void add_repl(CLI::App& app, action& chosen);
 void add_console(CLI::App& app, action& chosen);
 void add_proxy(CLI::App& app, action& chosen);
+void add_chaos(CLI::App& app, action& chosen);
 void add_replay(CLI::App& app, action& chosen);
 void add_load(CLI::App& app, action& chosen);
 void add_health(CLI::App& app, action& chosen);

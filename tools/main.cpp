@@ -69,10 +69,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   action chosen;
   for (const auto add :
-       {add_ls,         add_describe, add_call,  add_test,   add_repl,    add_load,  add_health,
-        add_doctor,     add_top,      add_pages, add_xds,    add_console, add_proxy, add_replay,
-        add_openapi,    add_bench,    add_diff,  add_binlog, add_frames,  add_certs, add_new,
-        add_completion, add_complete, add_man,   add_help,   add_version})
+       {add_ls,     add_describe,   add_call,     add_test, add_repl,    add_load,   add_health,
+        add_doctor, add_top,        add_pages,    add_xds,  add_console, add_proxy,  add_replay,
+        add_chaos,  add_openapi,    add_bench,    add_diff, add_binlog,  add_frames, add_certs,
+        add_new,    add_completion, add_complete, add_man,  add_help,    add_version})
     add(app, chosen);
   app.footer("'coracle help COMMAND' describes a command, 'coracle help exit-codes' lists the exit codes.");
   try {

@@ -19,6 +19,8 @@ STYLES = {
     "in_place": "as the first, from a handler that builds its reply in place",
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
     "deadlines": "as the first, and each call with another grpc-timeout than the one before",
+    "indexed_deadlines": "as the one before; the client inserts each timeout into the dynamic table, as grpc-go, grpc-java and tonic do",
+    "traces": "as the one before, and each call with another traceparent",
     "metrics": "as the first, with telemetry",
     "unsampled": "as the one before, with traces, none of which is sampled",
     "sampled": "as the one before, with 1 % of the traces sampled",

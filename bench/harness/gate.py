@@ -5,12 +5,13 @@ import json
 import pathlib
 import sys
 
-from harness import engine, machine
+from harness import engine, machine, routed
 
 FIGURES = pathlib.Path(__file__).resolve().parents[1] / "gate.json"
 MOST = 1.01  # times the figure that is kept
-SCENARIOS = (("grpc", 1), ("grpc", 100), ("in_place", 100), ("nghttp2", 100), ("deadlines", 100), ("metrics", 100), ("unsampled", 100), ("sampled", 100),
+SCENARIOS = (("grpc", 1), ("grpc", 100), ("in_place", 100), ("nghttp2", 100), ("deadlines", 100), ("indexed_deadlines", 100), ("traces", 100), ("metrics", 100), ("unsampled", 100), ("sampled", 100),
              ("client", 1), ("client", 100), ("client_metrics", 100), ("recorder", 100))
+ROUTED = {"levels": "five policies above round_robin", "routed": "with the routes of 100 virtual hosts"}  # what they add to a call
 
 
 def made_with():
@@ -28,8 +29,13 @@ def counted(build):
         got = engine.count(build / "bin/bench_engine", per_batch, style, folder / f"gate-{style}-{per_batch}.out")
         return f"{style}, {per_batch} a turn", round(got["instructions_per_call"])
 
+    def count_routed(mode):
+        return routed.count(routed.program_of(build), mode, folder / f"gate-{mode}.out")["instructions_per_call"]
+
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
-        return dict(threads.map(count, SCENARIOS))
+        calls = dict(threads.map(count, SCENARIOS))
+        below, *above = threads.map(count_routed, ("spread", *ROUTED))
+        return calls | {name: round(one - below) for name, one in zip(ROUTED.values(), above)}
 
 
 def run(chosen):

@@ -30,11 +30,16 @@ def count(program, mode, out):
             "allocations_per_call": counted["allocations"] / counted["calls"]}
 
 
-def run(chosen):
-    folder = engine.prepare(chosen.build)
-    program = chosen.build / "bin/bench_routed"
+def program_of(build):
+    program = build / "bin/bench_routed"
     if not program.exists():
         raise machine.Failure("there is no bench_routed: it needs coracle::xds, and that RE2; fix: apt-get install libre2-dev")
+    return program
+
+
+def run(chosen):
+    folder = engine.prepare(chosen.build)
+    program = program_of(chosen.build)
     calls = [count(program, mode, folder / f"routed-{mode}.out") for mode in MODES]
     memory = json.loads(subprocess.run([program, str(ENDPOINTS), "memory"], capture_output=True, text=True, check=True, timeout=60).stdout)
     return {"calls": calls, "memory": memory, "beside": beside(chosen.build)}

@@ -29,6 +29,12 @@ canned_client::canned_client(client_style style, std::size_t calls_per_batch, st
   add_credit(opening_, http2::stream_id_max - window_bytes);
   add_call(opening_, next_id_);
   next_id_ += 2;
+  if (!changes_table()) make_batch();
+}
+
+void canned_client::make_batch() {
+  batch_.clear();
+  ids_at_.clear();
   for (std::size_t i = 0; i < calls_; ++i) add_call(batch_, 0);
   // The credit that the replies used up, as clients return it at times.
   add_credit(batch_, static_cast<std::uint32_t>(calls_ * (5 + message_.size())));
@@ -62,6 +68,10 @@ octets canned_client::head() {
   else fields.push_back({"content-length", length, rare});
   const std::string timeout = std::to_string(10'000'000 + heads_++) + "u";
   if (style_ == client_style::deadlines) fields.push_back({"grpc-timeout", timeout, indexing::no_index});
+  if (changes_table()) fields.push_back({"grpc-timeout", timeout});
+  const std::string trace =
+      "00-" + std::string(24, 'a') + timeout.substr(0, 8) + "-00f067aa" + timeout.substr(0, 8) + "-01";
+  if (style_ == client_style::traces) fields.push_back({"traceparent", trace});
   octets block(1024);
   std::uint8_t* at = encoder_.begin_block(block.data());
   for (const one& f : fields) at = encoder_.encode(at, f.name, f.value, f.policy);
@@ -69,7 +79,9 @@ octets canned_client::head() {
   return block;
 }
 
-bytes_view canned_client::next_batch() noexcept {
+bytes_view canned_client::next_batch() {
+  // The indexes of all entries have changed.
+  if (changes_table()) make_batch();
   for (std::size_t i = 0; i < ids_at_.size(); i += 2) {
     http2::store_u32(batch_.data() + ids_at_[i], next_id_);
     http2::store_u32(batch_.data() + ids_at_[i + 1], next_id_);

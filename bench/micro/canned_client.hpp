@@ -13,9 +13,10 @@ namespace bench {
 
 // How the fields of the request headers are encoded in steady state. grpc: as gRPC's own clients do it, every
 // field from the dynamic table. nghttp2: as h2load and curl do it, which put neither the path nor the length
-// of the content into the table. deadlines: as grpc, and each call of a batch has a timeout of its own, so
-// that no headers repeat the previous ones.
-enum class client_style : std::uint8_t { grpc, nghttp2, deadlines };
+// of the content into the table. deadlines: as grpc, and each call of a batch has a timeout of its own, as a
+// literal. indexed_deadlines: the same, and each timeout is inserted into the table, as grpc-go, grpc-java
+// and tonic do it. traces: as that one, with a traceparent of its own in each call.
+enum class client_style : std::uint8_t { grpc, nghttp2, deadlines, indexed_deadlines, traces };
 
 // Batches of unary echo calls on one connection. Only the stream ids differ from batch to batch.
 class canned_client final : public canned_peer {
@@ -24,7 +25,7 @@ class canned_client final : public canned_peer {
 
   // The preface, SETTINGS and the calls that fill the server's dynamic table.
   [[nodiscard]] coracle::bytes_view opening() const noexcept override { return opening_; }
-  coracle::bytes_view next_batch() noexcept override;
+  coracle::bytes_view next_batch() override;
   // False unless each call with a reply has its echo and grpc-status 0.
   [[nodiscard]] bool judge(coracle::bytes_view from_server) override;
   [[nodiscard]] std::size_t answered() const noexcept { return answered_; }
@@ -33,6 +34,10 @@ class canned_client final : public canned_peer {
 
  private:
   void add_call(octets& to, std::uint32_t id);
+  void make_batch();
+  [[nodiscard]] bool changes_table() const noexcept {
+    return style_ == client_style::indexed_deadlines || style_ == client_style::traces;
+  }
   [[nodiscard]] octets head();
   std::size_t heads_ = 0;
 

@@ -1,8 +1,8 @@
 // bench_engine CALLS_PER_BATCH BATCHES MODE, with the modes
-// grpc|in_place|nghttp2|deadlines|metrics|unsampled|sampled|client|client_metrics|protobuf|recorder: the cost
-// of a small unary call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call,
-// protobuf and handler on a loop, without a socket. Prints a line of JSON; under callgrind only the measured
-// part is collected.
+// grpc|in_place|nghttp2|deadlines|indexed_deadlines|traces|metrics|unsampled|sampled|client|client_metrics|
+// protobuf|recorder: the cost of a small unary call from the bytes of its request to the bytes of its reply:
+// HTTP/2, routing, call, protobuf and handler on a loop, without a socket. Prints a line of JSON; under
+// callgrind only the measured part is collected.
 //
 // in_place: as grpc, with a handler that constructs its reply in place.
 // metrics: as grpc, with telemetry.
@@ -194,17 +194,25 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc == 4 ? argv[3] : "";
   using bench::client_style;
   const std::map<std::string_view, client_style> styles = {
-      {"grpc", client_style::grpc},           {"in_place", client_style::grpc},
-      {"nghttp2", client_style::nghttp2},     {"deadlines", client_style::deadlines},
-      {"metrics", client_style::grpc},        {"unsampled", client_style::grpc},
-      {"sampled", client_style::grpc},        {"client", client_style::grpc},
-      {"client_metrics", client_style::grpc}, {"protobuf", client_style::grpc},
+      {"grpc", client_style::grpc},
+      {"in_place", client_style::grpc},
+      {"nghttp2", client_style::nghttp2},
+      {"deadlines", client_style::deadlines},
+      {"indexed_deadlines", client_style::indexed_deadlines},
+      {"traces", client_style::traces},
+      {"metrics", client_style::grpc},
+      {"unsampled", client_style::grpc},
+      {"sampled", client_style::grpc},
+      {"client", client_style::grpc},
+      {"client_metrics", client_style::grpc},
+      {"protobuf", client_style::grpc},
       {"recorder", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
     std::fputs(
         "usage: bench_engine CALLS_PER_BATCH BATCHES "
-        "grpc|in_place|nghttp2|deadlines|metrics|unsampled|sampled|client|client_metrics|protobuf|recorder\n",
+        "grpc|in_place|nghttp2|deadlines|indexed_deadlines|traces|metrics|unsampled|sampled|client|client_"
+        "metrics|protobuf|recorder\n",
         stderr);
     return 2;
   }

@@ -3,6 +3,8 @@
 #include "mesh.coracle.hpp"
 
 #include <coracle/client.hpp>
+#include <coracle/server/server.hpp>
+#include <coracle/telemetry/with_metrics.hpp>
 #include <coracle/xds/credentials.hpp>
 #include <coracle/xds/xds.hpp>
 
@@ -88,16 +90,29 @@ int call_once(const coracle::channel& channel, const coracle::call_options& opti
   return 0;
 }
 
+// What Prometheus finds at the address: also what is off by default, and which servers the mesh chose.
+void serve_metrics(coracle::server& by, const std::string& address) {
+  coracle::metrics_options options;
+  options.address = address;
+  options.telemetry.enabled = {"grpc.lb.*", "grpc.subchannel.*", "grpc.xds_client.*"};
+  options.telemetry.optional_labels = {"grpc.lb.backend_service", "grpc.lb.locality",
+                                       "grpc.lb.outlier_detection.detection_method"};
+  coracle::with_metrics(by, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return examples::run("mesh_client", [&] {
-    const examples::command_line line(argc, argv, "TARGET [--user=NAME] [--callers=N]");
+    const examples::command_line line(argc, argv, "TARGET [--user=NAME] [--callers=N] [--metrics=IP:PORT]");
+    coracle::runtime runtime;
+    coracle::server operators(runtime);
+    if (const auto at = line.option("metrics")) serve_metrics(operators, *at);
     // --8<-- [start:mesh]
     coracle::channel_options options;
     options.add_resolver("xds", coracle::xds_resolver());
-    const coracle::channel channel(line.words().front(), coracle::xds_credentials(coracle::insecure()),
-                                   options);
+    const coracle::channel channel(runtime, line.words().front(),
+                                   coracle::xds_credentials(coracle::insecure()), options);
     // --8<-- [end:mesh]
     coracle::call_options call = coracle::within(5s);
     if (const auto user = line.option("user")) call.metadata.add("user", *user);

@@ -3,6 +3,7 @@
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ def python_with_grpc():
     """The control plane is a program of grpcio: of the peers' Python, or Debian's."""
     import peers
     for one in (sys.executable, peers.PYTHON, peers.SYSTEM_PYTHON):
-        if subprocess.run([one, "-c", "import grpc, google.protobuf"], capture_output=True).returncode == 0:
+        if shutil.which(one) and subprocess.run([one, "-c", "import grpc, google.protobuf"], capture_output=True).returncode == 0:
             return str(one)
     raise RuntimeError("no Python has grpcio; fix: apt-get install python3-grpcio python3-protobuf")
 

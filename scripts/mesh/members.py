@@ -27,6 +27,12 @@ def bootstrap(plane, node, folder, certificate):
         "certificate_providers": {"mesh": {"plugin_name": "file_watcher", "config": files}}})}
 
 
+def read(before, url):
+    """What a GET finds on the machine of a member."""
+    program = "import sys, urllib.request; sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1], timeout=10).read())"
+    return subprocess.run([*before, sys.executable, "-c", program, url], capture_output=True, check=True, timeout=20).stdout.decode()
+
+
 class Backend:
     """A server, which is started several times, in a version."""
 
@@ -59,9 +65,7 @@ class Backend:
 
     def page(self, name):
         """A page for operators, as JSON; it is for clients on the server's own machine."""
-        read = "import sys, urllib.request; sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1], timeout=10).read())"
-        url = f"http://{self.pages}/pages/json/{name}"
-        return json.loads(subprocess.run([*self.before, sys.executable, "-c", read, url], capture_output=True, check=True, timeout=20).stdout)
+        return json.loads(read(self.before, f"http://{self.pages}/pages/json/{name}"))
 
     def __enter__(self):
         return self
@@ -74,8 +78,10 @@ class Backend:
 class Caller:
     """Calls without a pause from the beginning to the end, and knows when it got which answer: SERVER/VERSION, or a status code."""
 
-    def __init__(self, network, plane, folder, name, callers, *words):
+    def __init__(self, network, plane, folder, name, callers, *words, metrics=""):
         self.name = name
+        self.metrics = metrics
+        self.before = network.command("clients")
         self.began = time.monotonic()
         self.samples = []  # (time, answers since the one before)
         self._changed = threading.Condition()
@@ -83,7 +89,7 @@ class Caller:
         self.errors = folder / f"{name}.log"
         with self.errors.open("w") as errors:
             self._process = subprocess.Popen(
-                [*network.command("clients"), BIN / "mesh_client", TARGET, f"--callers={callers}", *words], text=True,
+                [*self.before, BIN / "mesh_client", TARGET, f"--callers={callers}", *([f"--metrics={metrics}"] if metrics else []), *words], text=True,
                 env={**os.environ, **bootstrap(plane, name, folder, "client")}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
@@ -120,6 +126,11 @@ class Caller:
             if time.monotonic() > end:
                 return False
         return True
+
+    def measured(self, name):
+        """The series of a metric: their labels and their values."""
+        lines = re.findall(rf"^{name}\{{(.*)\}} (\S+)", read(self.before, f"http://{self.metrics}/metrics"), re.M)
+        return [(dict(re.findall(r'(\w+)="([^"]*)"', labels)), float(value)) for labels, value in lines]
 
     def end(self):
         """Its exit code, when its last calls have ended."""

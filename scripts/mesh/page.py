@@ -8,6 +8,8 @@ WIDTH, HEIGHT, LEFT, BELOW = 1100, 300, 60, 30
 BIN_S = 0.5
 COLORS = ("#2f6fde", "#7aa7f0", "#1f9d63", "#7ed0a8", "#c2559d", "#e0a5cd", "#d9a514", "#9a6be0")
 FAILED = "#d13b4b"
+METRICS = ("grpc_xds_client_connected", "grpc_xds_client_resource_updates_valid_total", "grpc_xds_client_resource_updates_invalid_total",
+           "grpc_xds_client_resources", "grpc_lb_outlier_detection_ejections_enforced_total")
 STYLE = """
 :root { --page: #f6f7f9; --card: #fff; --text: #1c2430; --faint: #5d6b7e; --line: #dde2ea; --good: #12764a; --bad: #c22c3c; }
 @media (prefers-color-scheme: dark) {
@@ -104,10 +106,17 @@ def requests(story):
         (node, kind, counts[node, kind, False], counts[node, kind, True]) for node, kind in nodes])
 
 
+def metrics(story):
+    return table(("metric", "labels", "value"), [
+        (name if not i else "", ", ".join(f"{label} {text}" for label, text in sorted(labels.items())), f"{value:g}")
+        for name in METRICS for i, (labels, value) in enumerate(story.measured[name])])
+
+
 def write(story, file):
     kept = sum(one.is_kept for one in story.promises)
     sections = (("Calls per second", chart(story)), ("Promises", promises(story)), ("Servers, by their pages for operators", servers(story)),
-                ("What clients and servers told the control plane", requests(story)))
+                ("What clients and servers told the control plane", requests(story)),
+                ("What a client measured, for the dashboard mesh.json", metrics(story)))
     text = (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A mesh: {kept} of {len(story.promises)} promises kept</title>'
             f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style><h1>A mesh of three servers</h1>'
             f"<p>{kept} of {len(story.promises)} promises are kept. The members are {html.escape(story.network.text)}.</p>"

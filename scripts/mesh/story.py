@@ -79,7 +79,7 @@ def begin(story):
     for one in story.backends:
         one.start(one.version, story.plane)
     story.promise("Servers serve when the control plane has configured them", True, ", ".join(f"{one.name} {one.version} at {one.address}" for one in story.backends))
-    guests = story.running.enter_context(Caller(network, story.plane, folder, "guests", GUESTS))
+    guests = story.running.enter_context(Caller(network, story.plane, folder, "guests", GUESTS, metrics=network.pages_of(2)))
     friends = story.running.enter_context(Caller(network, story.plane, folder, "friends", FRIENDS, "--user=beta"))
     story.guests, story.friends, story.callers = guests, friends, (guests, friends)
     story.plane.clients = [guests.name, friends.name]
@@ -177,6 +177,10 @@ def plane_fails(story):
 def end(story):
     story.step("All of it ends")
     story.pages = {one.name: one.page("connections") for one in story.backends}
+    story.measured = {name: story.guests.measured(name) for name in page.METRICS}
+    ejections = sum(value for _, value in story.measured["grpc_lb_outlier_detection_ejections_enforced_total"])
+    updates = sum(value for _, value in story.measured["grpc_xds_client_resource_updates_valid_total"])
+    story.promise("The metrics of a client tell of the ejection and of the updates", ejections > 0 and updates > 0, f"{ejections:.0f} and {updates:.0f}")
     codes = [one.end() for one in story.callers]
     codes += [one.stop() for one in story.backends]
     story.promise("Every program ends with the exit code 0", not any(codes), codes)

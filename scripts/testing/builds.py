@@ -1,8 +1,9 @@
 """The builds of a run. The first is a suite like others. When it has ended the next ones begin, one after another, beside the suites
 up to their own turn: most tests wait for more than half of their time. They have the lowest priority, which leaves the processors to
-the tests."""
+the tests, and no time limit before their turn."""
 
 import concurrent.futures
+import threading
 import time
 
 from process import Run
@@ -15,11 +16,11 @@ class Build:
     def __init__(self, preset, targets=(), meanwhile=None, options=(), in_use=False):
         self.preset, self._targets, self._meanwhile, self._options = preset, targets, meanwhile, options
         self._in_use = in_use
-        self._ahead = None
+        self._ahead, self._turn = None, threading.Event()
 
     def begin(self, thread):
         if not self._in_use:
-            self._ahead = thread.submit(build, self.preset, self._targets, self._options, lowest_priority=True)
+            self._ahead = thread.submit(build, self.preset, self._targets, self._options, self._turn)
 
     def has_ended(self):
         return not self._ahead or self._ahead.done()
@@ -29,7 +30,7 @@ class Build:
             self._meanwhile()
         if not self._ahead:
             return build(self.preset, self._targets, self._options)
-        Run.restore_priorities()
+        self._turn.set()
         began = time.monotonic()
         outcome = self._ahead.result()
         waited = time.monotonic() - began

@@ -30,6 +30,8 @@ KEPT = {
         # Envoy as a member of a mesh, and in front of a server that the control plane configures.
         "interop/xds_envoy_test.py::test_calls_take_the_same_routes",
         "interop/xds_envoy_test.py::test_envoy_calls_a_server_that_the_plane_configures",
+        # Envoy on both sides of connections with certificates.
+        "interop/xds_envoy_security_test.py::test_envoy_and_we_admit_the_same_calls",
     ],
     # Each program once on each side of Google's library.
     "grpcpp": ["interop/grpcpp_programs_test.py::*[[]coracle-google*", "interop/grpcpp_programs_test.py::*[[]google-coracle*"],

@@ -21,38 +21,38 @@ def log_of(name):
 
 
 class Run:
-    """One command, run to its end: code is None when it had to be ended at its time limit. At the lowest priority, it has the time
-    that other commands leave."""
+    """One command, run to its end: code is None when it had to be ended at its time limit. Before its turn, which is a threading.Event,
+    it has the lowest priority, and as much time as it needs: others leave it little of a busy machine."""
 
     _running = set()
 
-    def __init__(self, command, log, timeout_s, env=None, lowest_priority=False):
+    def __init__(self, command, log, timeout_s, env=None, turn=None):
         self.log, self.timeout_s, self.code, self.cpu_seconds = log, timeout_s, None, 0.0
+        waits = turn is not None and not turn.is_set()
         began = time.monotonic()
         # Its own, so that one that crashes or is killed leaves none of its temporary files.
         scratch = tempfile.mkdtemp(prefix="coracle-")
         with open(log, "wb") as output:
             self._process = subprocess.Popen(
-                [*(["nice", "-n", "19"] if lowest_priority else []), *map(str, command)], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
+                [*(["nice", "-n", "19"] if waits else []), *map(str, command)], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        self._lowest_priority = lowest_priority
         self._running.add(self)
-        if lowest_priority:
+        if waits:
             self._set_priority_of_session(19)
         try:
-            self.code = self._wait(timeout_s)
+            self.code = self._wait(timeout_s, turn if waits else None)
         finally:
             self._end_all()
             self._running.discard(self)
             shutil.rmtree(scratch, ignore_errors=True)
         self.seconds = time.monotonic() - began
 
-    def _wait(self, timeout_s):
+    def _wait(self, timeout_s, turn):
         """The exit code, or None at the time limit. Notes the processor time of the command and of all processes that it waited for."""
         try:
             descriptor = os.pidfd_open(self._process.pid)
             try:
-                ended, _, _ = select.select([descriptor], [], [], timeout_s)
+                ended = self._ends_before(turn, descriptor) or select.select([descriptor], [], [], timeout_s)[0]
             finally:
                 os.close(descriptor)
             if not ended:
@@ -74,16 +74,18 @@ class Run:
         for one in cls.running():
             one._end_all()
 
-    @classmethod
-    def restore_priorities(cls):
-        """Gives the commands with the lowest priority the ordinary one, which not every user may do."""
-        for one in cls.running():
-            if one._lowest_priority:
-                one._set_priority_of_session(0)
-                try:
-                    os.setpriority(os.PRIO_PGRP, one._process.pid, os.nice(0))
-                except OSError:
-                    pass
+    def _ends_before(self, turn, descriptor):
+        """Whether the command ends before its turn. Then it has the ordinary priority, which not every user may give."""
+        while turn and not turn.is_set():
+            if select.select([descriptor], [], [], 0.2)[0]:
+                return True
+        if turn:
+            self._set_priority_of_session(0)
+            try:
+                os.setpriority(os.PRIO_PGRP, self._process.pid, os.nice(0))
+            except OSError:
+                pass
+        return False
 
     def _set_priority_of_session(self, nice):
         """A kernel that shares out its time among sessions first does not compare the priorities of their processes."""

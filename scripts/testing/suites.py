@@ -22,16 +22,19 @@ NO_TESTS = 5  # pytest's exit code
 PACKAGE_INDEX_UNAVAILABLE = 69  # that of scripts/protobuf
 # On CI, which starts from nothing: ccache need not preprocess each file to find that it does not have it.
 NOTHING_IS_CACHED = {"CCACHE_DEPEND": "1"} if os.environ.get("CI") else {}
+# Huge pages for clang, where the kernel has them for programs that ask: it takes 4 % less time.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
-def build(preset, targets=(), options=(), lowest_priority=False):
-    """Configures and builds a preset, and goes on after an error so that one run shows them all."""
+def build(preset, targets=(), options=(), turn=None):
+    """Configures and builds a preset, and goes on after an error so that one run shows them all. Of its turn: Run."""
     suite, started = f"build ({preset})", time.time()
     outcome = Outcome(suite)
     steps = [["cmake", "--preset", preset, *options],
              ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else []), "--", "-k", "0"]]
     for step in steps:
-        one = Run(step, log_of(f"{suite}-{'build' if '--build' in step else 'configure'}"), BUILD_LIMIT_S, NOTHING_IS_CACHED, lowest_priority)
+        one = Run(step, log_of(f"{suite}-{'build' if '--build' in step else 'configure'}"), BUILD_LIMIT_S, NOTHING_IS_CACHED | HUGE_PAGES,
+                  turn)
         outcome.note(one)
         if one.code != 0:
             outcome.failed.append((preset, first_error(one.text) or one.ended))

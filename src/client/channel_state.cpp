@@ -99,6 +99,8 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       shard_handles_(on.size()),
       states_(on.size(), connectivity::idle),
       trace_(on.at(0).wall_now()) {
+  if (options.throttling)
+    for (call_counts& c : counts_) c.throttle = std::make_unique<call_throttle>();
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
   if (!to.bad.ok()) trace_.add(trace_.made(), to.bad.message(), severity::error);
   for (const auto& i : options.interceptors)
@@ -372,6 +374,19 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   return made;
 }
 
+// As grpc-go words them (gRFC A3).
+void channel_state::trace_changes(const snapshot& next) {
+  const bool first = !latest_ || !latest_->outcome.ok();
+  const service_config& config = first ? options.service_config : latest_->config;
+  const balancing policy =
+      first ? config.data().balance.value_or(options.balance) : latest_->balancing_policy;
+  const wall_time now = runtime_.at(0).wall_now();
+  if (!(config == next.config)) trace_.add(now, "service config updated");
+  const std::string_view name = next.balancing_policy.config().name();
+  if (policy.config().name() != name)
+    trace_.add(now, "Channel switches to new LB policy \"" + std::string(name) + '"');
+}
+
 void channel_state::publish(resolution found) {
   if (found.endpoints().size() > resolution::endpoints_max)
     runtime_.log().write(log_room::client, log_level::warning,
@@ -385,6 +400,7 @@ void channel_state::publish(resolution found) {
                "the resolver returned " + std::to_string(made->servers.size()) + " servers");
   // A result without servers does not replace an earlier one that has some.
   if (!made->outcome.ok() && latest_ && latest_->outcome.ok()) return;
+  if (made->outcome.ok()) trace_changes(*made);
   latest_ = std::move(made);
   update_shards();
 }

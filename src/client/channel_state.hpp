@@ -143,6 +143,8 @@ class channel_state final : public call_channel,
   // before: the last published snapshot; may be null. Returns null, and logs a warning, if a bad service
   // config leaves `before` in effect.
   [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found, const snapshot* before);
+  // Records what is not as before. Under the mutex.
+  void trace_changes(const snapshot& next);
   void update_shards() noexcept;
   // Under the mutex. Returns false if the state was the same.
   bool set_state(connectivity c) noexcept;

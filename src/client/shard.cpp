@@ -110,6 +110,7 @@ const status& given(const status& reason) noexcept {
 CORACLE_COLD void shard::place_without_server(call_attempt& a, const no_server& why) noexcept {
   using action = no_server::action;
   a.unlink();
+  a.release_place();
   if (why.then == action::drop) return a.fail(given(why.reason), refusal::final);
   if (why.then == action::fail && !a.terms().wait_for_ready())
     return a.fail(given(why.reason), refusal::unavailable);
@@ -121,6 +122,7 @@ CORACLE_COLD void shard::place_without_server(call_attempt& a, const no_server& 
 CORACLE_COLD void shard::place_without_balancer(call_attempt& a) noexcept {
   if (updating_) return wait(a, waiting_);
   a.unlink();
+  a.release_place();
   if (state_ == connectivity::shutdown) return a.fail(channel_->end_reason(), refusal::final);
   if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
@@ -183,7 +185,10 @@ void shard::serve_waiting_for(const subchannel& s) noexcept {
     if (!a) return;
     const pick p = chooser_->choose(pick_info(*a));
     if (p.to && p.to->user() == s.user()) {
-      if (!open(*a, *p.to)) return;  // a stream that ends calls this again
+      const bool opened = open(*a, *p.to);
+      if (!opened) p.to->hold_place_for(*a);
+      if (p.otherwise) connect(*p.otherwise->idle);
+      if (!opened) return;  // a stream that ends calls this again
       continue;
     }
     place_at(*a, p);
@@ -197,7 +202,10 @@ CORACLE_COLD void shard::serve_own_queue(const subchannel& s) noexcept {
     if (!a) return;
     const pick p = chooser_->choose(pick_info(*a));
     if (p.to == &s && waits_for(*a, s)) {
-      if (!open(*a, *p.to)) return;
+      const bool opened = open(*a, *p.to);
+      if (!opened) p.to->hold_place_for(*a);
+      if (p.otherwise) connect(*p.otherwise->idle);
+      if (!opened) return;
       continue;
     }
     place_at(*a, p);
@@ -325,6 +333,7 @@ subchannel& shard::make_subchannel(const endpoint& to, subchannel_user& user) {
   subchannels_.push_back(std::make_unique<subchannel>(loop_, channel_->params, to,
                                                       static_cast<subchannel_owner&>(*this), &user));
   subchannel& made = *subchannels_.back();
+  made.set_place(subchannels_.size() - 1);
   made.set_connections_max(connections_max_);
   record_event(made, " created");
   return made;
@@ -387,8 +396,16 @@ void shard::on_slots(subchannel& s) noexcept { serve_waiting_for(s); }
 void shard::on_drained(subchannel& s) noexcept {
   record_event(s, " removed");
   add_bytes(bytes_before_, s);
-  std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
+  remove(s);
   if (state_ == connectivity::shutdown) finish_if_done();
+}
+
+// The last one takes its place: thousands may end at once.
+void shard::remove(const subchannel& s) noexcept {
+  const std::size_t place = s.place();
+  subchannels_.back()->set_place(place);
+  subchannels_[place].swap(subchannels_.back());
+  subchannels_.pop_back();
 }
 
 // --- the end

@@ -104,6 +104,7 @@ class shard final : public runtime_internal::loop_service,
   void enter_idle() noexcept;
   void connect(connectable& idle) noexcept;
   void drop_balancer() noexcept;
+  void remove(const subchannel& s) noexcept;
   void record_event(const subchannel& s, const char* event) noexcept;
   void await_calls() noexcept;
   void calls_ended() noexcept;
@@ -130,7 +131,7 @@ class shard final : public runtime_internal::loop_service,
   base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
   base::intrusive_list<call_attempt> waiting_;  // calls that have no server
   connection_bytes bytes_before_;  // of subchannels that are gone
-  std::vector<std::unique_ptr<subchannel>> subchannels_;  // including those that are leaving
+  std::vector<std::unique_ptr<subchannel>> subchannels_;  // by place(), including those that are leaving
 };
 
 }  // namespace coracle::client

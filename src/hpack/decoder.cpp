@@ -5,6 +5,7 @@
 #include "hpack/integer.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace coracle::hpack {
 
@@ -37,6 +38,14 @@ decoder::step decoder::fail(decode_error error) noexcept {
   literal_ = {};
   origin_ = origin::other;
   return step::error;
+}
+
+// Enough for the whole block, so that decoding a field's value never moves its name, and for `more` bytes.
+inline void decoder::reserve_scratch(std::size_t more) {
+  const std::size_t needed = more + huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
+  if (scratch_capacity_ >= needed) return;
+  scratch_ = std::make_unique_for_overwrite<char[]>(needed);
+  scratch_capacity_ = needed;
 }
 
 // Handles everything except one-byte indexes. Size updates are not fields; the loop reads all of them at the
@@ -125,6 +134,36 @@ decoder::step decoder::next_literal(unsigned prefix_bits) {
   return step::field;
 }
 
+// The values of entries are copied before an insertion moves them.
+bool decoder::read_varying(const block_pattern& pattern, std::array<field, block_pattern::varying_max>& out) {
+  scratch_used_ = 0;
+  fields_begun_ = true;
+  at_ = end_;
+  std::size_t entry_bytes = 0;
+  for (const block_pattern::varying& v : pattern.found())
+    if (v.is_entry) entry_bytes += v.value.size();
+  if (entry_bytes != 0) [[unlikely]]
+    reserve_scratch(entry_bytes);
+  field* to = out.data();
+  for (const block_pattern::varying& v : pattern.found()) {
+    std::string_view value = as_text(v.value);
+    if (v.is_entry && !value.empty()) {
+      std::memcpy(scratch_.get() + scratch_used_, value.data(), value.size());
+      value = {scratch_.get() + scratch_used_, value.size()};
+      scratch_used_ += value.size();
+    }
+    *to++ = {v.name, value, v.never_index};
+  }
+  to = out.data();
+  for (const block_pattern::varying& v : pattern.found()) {
+    if (v.huffman && !expand({v.value.data(), static_cast<std::uint32_t>(v.value.size()), true}, to->value))
+      return false;
+    if (v.insert) table_.insert(v.name, to->value);
+    ++to;
+  }
+  return true;
+}
+
 bool decoder::name_at(std::uint32_t index, std::string_view& name) noexcept {
   if (index <= static_entry_count) {
     name = static_table[index].name;
@@ -176,12 +215,7 @@ bool decoder::expand(const raw_string& string, std::string_view& text) {
     text = as_text({string.data, string.bytes});
     return true;
   }
-  // Enough for the whole block, so that decoding a field's value never moves its name.
-  const std::size_t needed = huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
-  if (scratch_capacity_ < needed) {
-    scratch_ = std::make_unique_for_overwrite<char[]>(needed);
-    scratch_capacity_ = needed;
-  }
+  reserve_scratch(0);
   char* const to = scratch_.get() + scratch_used_;
   const huffman::decoded result = huffman::decode({string.data, string.bytes}, to);
   if (result.error != huffman::error::none) {

@@ -3,6 +3,7 @@
 
 #include "base/hot_and_cold.hpp"
 #include "coracle/base/bytes.hpp"
+#include "hpack/block_pattern.hpp"
 #include "hpack/dynamic_table.hpp"
 #include "hpack/field.hpp"
 #include "hpack/literal_cache.hpp"
@@ -108,6 +109,11 @@ class decoder {
   template <class F>
   void read_marked(F f);
 
+  // Reads a block that `pattern` has just matched, of which nothing has been read: `out` gets the fields that
+  // vary, whose views are valid until the block or the pattern ends or the next call of start(). Returns
+  // false after an error. There is no current field then.
+  bool read_varying(const block_pattern& pattern, std::array<field, block_pattern::varying_max>& out);
+
   // Whether nothing of the block has been read, and it need not begin with a size update.
   [[nodiscard]] bool at_start() const noexcept { return !fields_begun_ && !update_due_; }
 
@@ -149,6 +155,7 @@ class decoder {
   bool read_number(unsigned prefix_bits, std::uint32_t& value) noexcept;
   bool read_raw_string(raw_string& string) noexcept;
   bool expand(const raw_string& string, std::string_view& text);
+  void reserve_scratch(std::size_t more);
   bool name_at(std::uint32_t index, std::string_view& name) noexcept;
 
   const std::uint8_t* at_ = nullptr;

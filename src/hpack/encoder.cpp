@@ -12,15 +12,21 @@
 
 namespace coracle::hpack {
 
-std::uint8_t* write_string(std::uint8_t* out, std::string_view text) noexcept {
-  const std::size_t encoded = huffman::encoded_bytes(text);
-  if (encoded < text.size()) {
-    out = write_integer(out, 7, 0x80, static_cast<std::uint32_t>(encoded));
-    return huffman::encode(out, text);
-  }
+namespace {
+
+std::uint8_t* write_plain_string(std::uint8_t* out, std::string_view text) noexcept {
   out = write_integer(out, 7, 0, static_cast<std::uint32_t>(text.size()));
   if (!text.empty()) std::memcpy(out, text.data(), text.size());
   return out + text.size();
+}
+
+}  // namespace
+
+std::uint8_t* write_string(std::uint8_t* out, std::string_view text) noexcept {
+  const std::size_t encoded = huffman::encoded_bytes(text);
+  if (encoded >= text.size()) return write_plain_string(out, text);
+  out = write_integer(out, 7, 0x80, static_cast<std::uint32_t>(encoded));
+  return huffman::encode(out, text);
 }
 
 std::uint8_t* write_literal(std::uint8_t* out, literal_form form, std::uint32_t name_index,
@@ -55,6 +61,10 @@ std::uint8_t* encoder::write_updates(std::uint8_t* out) noexcept {
   return out;
 }
 
+// A short value that is sent once, such as a timeout, is not Huffman-encoded: this would save a few octets,
+// and take both sides some 200 instructions.
+constexpr std::size_t plain_value_bytes_max = 16;
+
 // Tries the static table, then the dynamic table, and falls back to a literal.
 std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
                               indexing policy) {
@@ -77,10 +87,15 @@ std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::str
           static_entry_count + 1 + table_.age_of(known.name ? known.name_number : known.field_number);
   }
   if (policy == indexing::name_only && name_index != 0) enter = false;
+  if (!enter && policy == indexing::never_index)
+    return write_literal(out, literal_never_indexed, name_index, name, value);
+  if (!enter && value.size() > plain_value_bytes_max)
+    return write_literal(out, literal_without_indexing, name_index, name, value);
   if (!enter) {
-    const literal_form form =
-        policy == indexing::never_index ? literal_never_indexed : literal_without_indexing;
-    return write_literal(out, form, name_index, name, value);
+    out = write_integer(out, literal_without_indexing.prefix_bits, literal_without_indexing.pattern,
+                        name_index);
+    if (name_index == 0) out = write_string(out, name);
+    return write_plain_string(out, value);
   }
   out = write_literal(out, literal_with_indexing, name_index, name, value);
   table_.insert(name, value);

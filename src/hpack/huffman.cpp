@@ -1,5 +1,6 @@
 #include "hpack/huffman.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -12,6 +13,19 @@ std::uint64_t load_big_endian(const std::uint8_t* from) {
   std::memcpy(&word, from, sizeof word);
   if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
   return word;
+}
+
+// Loads 1 to 7 bytes, left-aligned and followed by zeros. The loads may overlap.
+std::uint64_t load_big_endian(const std::uint8_t* from, std::size_t bytes) {
+  const auto part = [from](std::size_t at) { return std::uint64_t{from[at]} << (56 - 8 * at); };
+  if (bytes < 4) return part(0) | part(bytes / 2) | part(bytes - 1);
+  const auto word = [from](std::size_t at) {
+    std::uint32_t w;
+    std::memcpy(&w, from + at, sizeof w);
+    if constexpr (std::endian::native == std::endian::little) w = __builtin_bswap32(w);
+    return std::uint64_t{w} << 32 >> (8 * at);
+  };
+  return word(0) | word(bytes - 4);
 }
 
 void store_big_endian(std::uint8_t* to, std::uint32_t word) {
@@ -49,9 +63,13 @@ struct bit_reader {
     at += (63 - count) >> 3;
     count |= 56;
   }
-  // Provides at least 56 bits, or all that are left.
+  // Provides at least 56 bits, or all that are left: less than eight bytes.
   void refill() {
-    for (; count <= 56 && at != end; count += 8) bits |= static_cast<std::uint64_t>(*at++) << (56 - count);
+    const std::size_t bytes = std::min<std::size_t>(static_cast<std::size_t>(end - at), (64 - count) / 8);
+    if (bytes == 0) return;
+    bits |= load_big_endian(at, bytes) >> count;
+    at += bytes;
+    count += static_cast<unsigned>(8 * bytes);
   }
 };
 
@@ -61,11 +79,19 @@ char* put(char* out, const window& w) {
   return out + 1 + (w.total_bits != w.first_bits);
 }
 
-// Decodes the last bytes of a string symbol by symbol; a code may be incomplete here.
+// Decodes the last bytes of a string, and the last of their symbols one by one: a code may be incomplete
+// there.
 decoded decode_tail(bit_reader in, char* begin, char* out) {
   for (;;) {
     if (in.count < longest_code_bits) in.refill();
     if (in.count == 0) break;
+    while (in.count >= window_bits) {
+      const window& w = windows[in.bits >> (64 - window_bits)];
+      if (w.first_bits == 0) break;
+      out = put(out, w);
+      in.drop(w.total_bits);
+    }
+    if (in.count < longest_code_bits && in.at != in.end) continue;
     // Padding is all ones (RFC 7541 5.2). Additional ones after the end make a lookup of an incomplete code
     // well-defined.
     const std::uint64_t bits = in.count < 64 ? in.bits | ~std::uint64_t{0} >> in.count : in.bits;

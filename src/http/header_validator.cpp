@@ -102,13 +102,22 @@ field_error header_validator::check(std::string_view name, std::string_view valu
   const bool pseudo = name.starts_with(':');
   if (!pseudo)
     if (const field_error error = check_field_name(name); error != field_error::none) return fail(error);
-  if (!valid_value_characters(value)) return fail(field_error::value_character);
-  if (edges_ == edge_whitespace::reject && has_edge_whitespace(value))
-    return fail(field_error::value_edge_whitespace);
+  if (check_value(value) != field_error::none) return error_;
   const verdict v = pseudo ? check_pseudo_header(name, value) : check_regular_header(name, value);
   if (v.error != field_error::none) return fail(v.error);
   if (found) *found = v.known;
   return check_known(v.known, value);
+}
+
+bool header_validator::has_free_value(std::string_view name) noexcept {
+  return !name.starts_with(':') && name != "te" && name != "host" && name != "content-length";
+}
+
+field_error header_validator::check_value(std::string_view value) noexcept {
+  if (!valid_value_characters(value)) return fail(field_error::value_character);
+  if (edges_ == edge_whitespace::reject && has_edge_whitespace(value))
+    return fail(field_error::value_edge_whitespace);
+  return field_error::none;
 }
 
 constinit const std::array<std::array<header_validator::step, field_class_count>, 3>

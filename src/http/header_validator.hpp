@@ -69,6 +69,11 @@ class header_validator {
     return true;
   }
 
+  // Whether the value of a regular field with this name has no rules but those of all values.
+  [[nodiscard]] static bool has_free_value(std::string_view name) noexcept;
+  // Applies these rules to another value of a field that passed check() before in the same message.
+  field_error check_value(std::string_view value) noexcept;
+
   field_error finish() noexcept;
 
   [[nodiscard]] field_error error() const noexcept { return error_; }

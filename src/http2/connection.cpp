@@ -593,13 +593,14 @@ bool connection::next_field(field& out) noexcept {
   return true;
 }
 
-bool connection::header_block_matches(std::uint32_t number) noexcept try {
-  if (!block_open_ || !reader_.matches(number)) return false;
-  finish_block_checks();
+bool connection::read_varying_fields(std::span<const hpack::field>& out) noexcept try {
+  if (!block_open_ || !reader_.read_varying()) return false;
+  out = reader_.varying();
+  check_block();  // the fields stay where they are
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory();
-  return false;
+  return true;
 }
 
 // Decodes the fields that were not read.
@@ -610,8 +611,12 @@ void connection::finish_block() {
 
 // Finishes a block that has been decoded to its end.
 void connection::finish_block_checks(bool accept_excess) {
-  block_open_ = false;
   reader_.release(scratch_kept_bytes);
+  check_block(accept_excess);
+}
+
+void connection::check_block(bool accept_excess) {
+  block_open_ = false;
   if (reader_.result() == header_reader::outcome::undecodable)
     return fail(error_code::compression_error, reader_.reason(), initiator::library);  // RFC 9113 4.3
   stream* const s = std::exchange(block_stream_, nullptr);

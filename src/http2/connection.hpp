@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -86,12 +87,15 @@ class connection {
   template <class F>
   bool read_fields(F f);
   [[nodiscard]] bool headers_ok() const noexcept { return block_good_; }
-  // For callers that cache what they have read. header_block_id() returns a number for the fields that were
-  // just read to their end if they are likely to recur, else 0. header_block_matches(), called before any
-  // field of a later request is read, returns whether its fields are those with this number; if so, the block
-  // counts as read.
-  [[nodiscard]] std::uint32_t header_block_id() const noexcept { return reader_.block_id(); }
-  [[nodiscard]] bool header_block_matches(std::uint32_t number) noexcept;
+  // For callers that keep what they have read of requests; see header_reader::block_number() and
+  // read_varying(). header_block_number() may be called before a field is read and after the last one.
+  // read_varying_fields(), in place of next_field(), returns false if nothing was read; after true,
+  // headers_ok() says whether the values conform.
+  [[nodiscard]] std::uint32_t header_block_number() const noexcept { return reader_.block_number(); }
+  [[nodiscard]] std::span<const hpack::block_pattern::varying> varying_literals() const noexcept {
+    return reader_.varying_literals();
+  }
+  [[nodiscard]] bool read_varying_fields(std::span<const hpack::field>& out) noexcept;
   // Stores a number (not 0, at most header_reader::slot_max) with the current field's table entry or literal.
   // It is returned in field::slot when the peer sends the same field again.
   void set_slot(std::uint32_t slot) noexcept {
@@ -201,7 +205,7 @@ class connection {
   // exact.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   // Frees the buffers of an idle connection; the next frames allocate them again. Call it between feeds. It
-  // invalidates header_block_id().
+  // invalidates header_block_number().
   void release_idle_memory() noexcept;
   // Sets how many bytes of data received on s the user keeps.
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
@@ -290,6 +294,7 @@ class connection {
   CORACLE_COLD progress refuse_begun_block(stream& s, error_code code, std::string_view reason);
   CORACLE_COLD void finish_block();
   void finish_block_checks(bool accept_excess = false);
+  void check_block(bool accept_excess = false);
   void accept_length(stream& s);
 
   // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on

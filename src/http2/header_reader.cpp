@@ -1,5 +1,8 @@
 #include "http2/header_reader.hpp"
 
+#include "base/if_memory_allows.hpp"
+#include "hpack/huffman.hpp"
+
 #include <utility>
 
 namespace coracle::http2 {
@@ -28,27 +31,53 @@ void header_reader::start(bytes_view block, http::header_kind kind) {
   list_bytes_ = 0;
   outcome_ = outcome::reading;
   peeked_ = false;
-  header_cache_ = false;
-  if (kind != http::header_kind::request) return;
-  if (!last_) last_ = std::make_unique<header_block_cache>();
-  last_->start(block, decoder_.table());
+  is_repeated_ = false;
+  if (!recurring_) recurring_ = std::make_unique<recurring_blocks>(blocks_learned_);
+  recurring_->start(block, kind, decoder_.table());
 }
 
-bool header_reader::matches(std::uint32_t block_id) noexcept {
-  if (block_id == 0 || block_id != this->block_id() || !decoder_.at_start() ||
-      !last_->matches(decoder_.table()))
-    return false;
-  header_cache_ = true;
+// The name and the place of a field that varies are those of a field that was checked.
+bool header_reader::read_varying_literals() {
+  const hpack::block_pattern& pattern = recurring_->pattern();
+  const std::uint32_t fixed_bytes = recurring_->read().list_bytes;
+  std::uint64_t bytes_max = fixed_bytes;
+  for (const auto& v : pattern.found()) bytes_max += hpack::huffman::decoded_bound(v.value.size());
+  if (bytes_max > list_bytes_max_) return false;
+  is_repeated_ = true;
   outcome_ = outcome::good;
-  list_bytes_ = last_->read().list_bytes;
+  list_bytes_ = fixed_bytes;
+  if (!decoder_.read_varying(pattern, recurring_->room_for_varying())) {
+    outcome_ = outcome::undecodable;
+    return true;
+  }
+  for (const hpack::field& f : varying()) {
+    if (validator_.check_value(f.value) != http::field_error::none) outcome_ = outcome::malformed;
+    list_bytes_ += f.value.size();
+  }
   return true;
 }
+
+namespace {
+
+// The types and encodings of content select how a request is read, and rarely change.
+bool may_vary(std::string_view name) {
+  return http::header_validator::has_free_value(name) && name != "content-type" &&
+         !name.ends_with("encoding");
+}
+
+// The fields of a response are few: one with another value is another response.
+bool none_varies(std::string_view) { return false; }
+
+}  // namespace
 
 void header_reader::end() {
   const bool good = validator_.finish() == http::field_error::none;
   outcome_ = good ? outcome::good : outcome::malformed;
-  if (good && validator_.kind() == http::header_kind::request)
-    last_->remember(decoder_.table(), {list_bytes(), validator_.content_length()});
+  if (!good) return;
+  base::if_memory_allows([&] {
+    recurring_->remember(decoder_.table(), {list_bytes(), validator_.content_length(), validator_.status()},
+                         validator_.kind() == http::header_kind::request ? &may_vary : &none_varies);
+  });
 }
 
 bool header_reader::skip(bytes_view block) {
@@ -66,6 +95,8 @@ void header_reader::finish() {
 }
 
 int header_reader::peek_status() {
+  if (block_number() != 0) [[likely]]
+    return recurring_->read().status;
   if (advance()) peeked_ = true;
   return validator_.status();
 }

@@ -8,71 +8,16 @@
 #include "hpack/dynamic_table.hpp"
 #include "http/header_validator.hpp"
 #include "http2/event.hpp"
+#include "http2/recurring_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace coracle::http2 {
-
-// The last request's header block, to detect that the next one is the same. The same octets mean the same
-// fields while the table does not change. Consecutive calls of one method by a client mostly have the same
-// octets.
-class header_block_cache {
- public:
-  static constexpr std::size_t bytes_max = 1024;  // longer blocks are not remembered
-
-  // The result of reading the block.
-  struct reading {
-    std::uint32_t list_bytes = 0;
-    std::optional<std::uint64_t> content_length;
-  };
-
-  // Call with a block that is about to be read; it must stay valid until then.
-  void start(bytes_view block, const hpack::dynamic_table& table) noexcept {
-    current_ = block;
-    inserted_before_ = table.inserted();
-  }
-  // 0 until the same block has arrived twice in a row; then the same number while it repeats.
-  [[nodiscard]] std::uint32_t block_id() const noexcept { return seen_twice_ ? block_id_ : 0; }
-  // Call before the block is read. Returns whether it is the one that was remembered.
-  [[nodiscard]] bool matches(const hpack::dynamic_table& table) const noexcept {
-    return !bytes_.empty() && current_.size() == bytes_.size() && table.inserted() == inserted_ &&
-           table.count() == count_ && table.max_bytes() == max_bytes_ &&
-           std::memcmp(current_.data(), bytes_.data(), current_.size()) == 0;
-  }
-  [[nodiscard]] const reading& read() const noexcept { return read_; }
-  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return bytes_.capacity(); }
-
-  // Call when the block has been read and is valid.
-  void remember(const hpack::dynamic_table& table, const reading& read) {
-    seen_twice_ = matches(table);
-    if (seen_twice_) return;
-    bytes_.clear();
-    if (current_.size() > bytes_max || table.inserted() != inserted_before_) return;
-    ++block_id_;
-    bytes_.assign(current_.begin(), current_.end());
-    inserted_ = table.inserted();
-    count_ = table.count();
-    max_bytes_ = table.max_bytes();
-    read_ = read;
-  }
-
- private:
-  bytes_view current_{};
-  std::uint64_t inserted_before_ = 0;
-  std::vector<std::uint8_t> bytes_;  // of the remembered block; empty: none
-  std::uint64_t inserted_ = 0;
-  std::uint32_t count_ = 0;
-  std::uint32_t max_bytes_ = 0;
-  std::uint32_t block_id_ = 0;
-  reading read_;
-  bool seen_twice_ = false;
-};
 
 // Reads one block at a time, field by field. A block is always decoded to its end, whatever happens to the
 // message; otherwise the table would no longer match the peer's.
@@ -123,17 +68,33 @@ class header_reader {
   // Decodes the remaining fields.
   void finish();
   // Returns the status of a response, which must be known early, without consuming the first field: advance()
-  // still returns it. 0 if that field is not :status.
+  // still returns it. 0 if that field is not :status. That of a block with a number is known without decoding
+  // it.
   [[nodiscard]] int peek_status();
 
-  // The number of the block that was read last, if it is that of a request; see
-  // header_block_cache::block_id().
-  [[nodiscard]] std::uint32_t block_id() const noexcept {
-    return last_ && validator_.kind() == http::header_kind::request ? last_->block_id() : 0;
+  // The number of a block that is likely to arrive again, also before a field is read; 0: it is not. Blocks
+  // with the same number are of one kind and have the same fields, except for the values of some fields of
+  // requests. A number is not used again; there are recurring_blocks::block_count at a time, which differ
+  // modulo that count.
+  [[nodiscard]] std::uint32_t block_number() const noexcept { return recurring_ ? recurring_->number() : 0; }
+  // Reads a block that has a number, in place of advance(): only the fields whose values may differ between
+  // blocks with this number, which varying() then returns until the next start(). Returns false, and has read
+  // nothing, if the block has no number or must begin with a size update, or the list may exceed the limit.
+  [[nodiscard]] bool read_varying() {
+    if (block_number() == 0 || !decoder_.at_start()) return false;
+    if (!recurring_->pattern().found().empty()) return read_varying_literals();
+    is_repeated_ = true;
+    outcome_ = outcome::good;
+    list_bytes_ = recurring_->read().list_bytes;
+    return true;
   }
-  // Call before a field is read. Returns true if the block is the one with this number; it then counts as
-  // read.
-  [[nodiscard]] bool matches(std::uint32_t block_id) noexcept;
+  [[nodiscard]] std::span<const hpack::block_pattern::varying> varying_literals() const noexcept {
+    return block_number() != 0 ? recurring_->pattern().found()
+                               : std::span<const hpack::block_pattern::varying>();
+  }
+  [[nodiscard]] std::span<const hpack::field> varying() const noexcept {
+    return is_repeated_ ? recurring_->varying() : std::span<const hpack::field>();
+  }
 
   void set_slot(std::uint32_t slot) noexcept {
     decoder_.set_mark(slot << class_bits | (decoder_.mark() & class_mask));
@@ -143,7 +104,7 @@ class header_reader {
   // Why the block is malformed, too large or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
-    return header_cache_ ? last_->read().content_length : validator_.content_length();
+    return is_repeated_ ? recurring_->read().content_length : validator_.content_length();
   }
   // The size of the fields so far, as SETTINGS_MAX_HEADER_LIST_SIZE defines it, without those that exceed the
   // limit, and of these.
@@ -155,15 +116,16 @@ class header_reader {
   void set_table_limit(std::uint32_t bytes) noexcept { decoder_.set_table_limit(bytes); }
   [[nodiscard]] const hpack::decoder& decoder() const noexcept { return decoder_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
-    return decoder_.capacity_bytes() + (last_ ? sizeof *last_ + last_->capacity_bytes() : 0);
+    return decoder_.capacity_bytes() + (recurring_ ? sizeof *recurring_ + recurring_->capacity_bytes() : 0);
   }
   void release(std::size_t keep_bytes) noexcept { decoder_.release(keep_bytes); }
   // Frees everything except the table. Call it between blocks.
   void release_idle_memory() noexcept {
     decoder_.release();
     decoder_.release_literals();
-    last_.reset();
-    header_cache_ = false;
+    if (recurring_) blocks_learned_ = recurring_->learned();
+    recurring_.reset();
+    is_repeated_ = false;
   }
 
  private:
@@ -176,6 +138,7 @@ class header_reader {
   }
   static const hpack::static_marks& marks_of_static_table() noexcept;
 
+  [[nodiscard]] bool read_varying_literals();
   void end();
   CORACLE_COLD void stop(outcome verdict);
 
@@ -185,8 +148,9 @@ class header_reader {
   std::uint64_t list_bytes_ = 0;
   std::uint64_t excess_bytes_ = 0;  // valid if outcome_ is too_large
   std::uint32_t list_bytes_max_;
-  bool header_cache_ = false;  // matches() was true: the block counts as read
-  std::unique_ptr<header_block_cache> last_;  // of requests; created for the first one
+  bool is_repeated_ = false;  // read_varying() was true
+  std::uint32_t blocks_learned_ = 0;  // before recurring_ was created
+  std::unique_ptr<recurring_blocks> recurring_;  // created for the first block
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };

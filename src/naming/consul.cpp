@@ -18,6 +18,8 @@ namespace {
 
 // Of a blocking query. The agent adds up to a 16th, so that clients that began together do not stay together.
 constexpr std::string_view query_wait = "300s";
+// An agent sends nothing meanwhile, so that a connection that was lost without a word is noticed at the end.
+// This is rare, since the agent is mostly that of the machine.
 constexpr duration query_timeout = std::chrono::seconds(300 + 300 / 16 + 15);
 constexpr duration first_query_timeout = std::chrono::seconds(30);
 // From the start of a query to that of the next, however fast the index moves.

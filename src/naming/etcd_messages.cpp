@@ -49,13 +49,13 @@ std::string end_of_prefix(std::string prefix) {
 }
 
 bytes_message range_request(std::string_view key, std::string_view end, std::int64_t limit,
-                            std::int64_t revision) {
+                            std::int64_t revision, freshness of) {
   std::string m;
   rpc::put_text(m, 1, key);
   rpc::put_text(m, 2, end);
   put_signed(m, 3, limit);
   put_signed(m, 4, revision);
-  rpc::put_number(m, 7, 1);  // serializable: from any member, also without a quorum
+  if (of == freshness::any) rpc::put_number(m, 7, 1);  // serializable
   return bytes_message(std::move(m));
 }
 

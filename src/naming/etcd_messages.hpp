@@ -21,9 +21,13 @@ inline constexpr char keep_alive_method[] = "/etcdserverpb.Lease/LeaseKeepAlive"
 // The end of the range of all keys that begin with `prefix`, whose last byte must not be 0xff.
 [[nodiscard]] std::string end_of_prefix(std::string prefix);
 
+enum class freshness : std::uint8_t {
+  current,  // of a member that has asked the others: at least as new as any answer before (linearizable)
+  any,  // what one member has, also without the others, however old that is (serializable)
+};
 // revision: 0, or that of the first page, so that all pages are of one time.
 [[nodiscard]] bytes_message range_request(std::string_view key, std::string_view end, std::int64_t limit,
-                                          std::int64_t revision);
+                                          std::int64_t revision, freshness of);
 [[nodiscard]] bytes_message watch_request(std::string_view key, std::string_view end,
                                           std::int64_t start_revision);
 [[nodiscard]] bytes_message put_request(std::string_view key, std::string_view value, std::int64_t lease);

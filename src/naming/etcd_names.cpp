@@ -79,11 +79,11 @@ status etcd_names::put(const etcd::key_value& pair) {
 result<std::string> etcd_names::add_page(const etcd::range_response& page, std::string_view from) {
   for (const etcd::key_value& pair : page.pairs) {
     if (!pair.key.starts_with(prefix_) || pair.key < from)
-      return status::unavailable("etcd: the answer has keys that were not asked for");
+      return status::internal("etcd: the answer has keys that were not asked for");
     if (status failed = put(pair); !failed.ok()) return failed;
   }
   if (!page.more) return std::string();
-  if (page.pairs.empty()) return status::unavailable("etcd: the answer is malformed");
+  if (page.pairs.empty()) return status::internal("etcd: the answer is malformed");
   // Keys that are too long count as well, or they could make a list without an end.
   if (++pages_ >= pages_max)
     return status::resource_exhausted("there are more than " + std::to_string(keys_max) + " keys below " +

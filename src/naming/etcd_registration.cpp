@@ -25,22 +25,39 @@ class etcd_entry final : public registry_entry {
 
   [[nodiscard]] const std::string& text() const noexcept override { return text_; }
 
+  task<status> enter() override {
+    const status entered = co_await put_key();
+    if (!entered.ok()) session_.next_member();
+    co_return entered;
+  }
+  task<status> hold(event<>& ending) override {
+    const status held = co_await keep_lease(ending);
+    if (!held.ok()) session_.next_member();
+    co_return held;
+  }
+  task<status> leave() override {
+    const time_point end = loop::current()->now() + etcd_timeout;  // of both
+    const status first = co_await revoke(lease_, end);
+    const status second = co_await revoke(pending_, end);
+    co_return first.ok() ? second : first;
+  }
+
+ private:
   // Gets a lease, and puts the key with it. A key that an older lease of this server still holds passes to
   // the new lease. If that fails, the key may be with either, or with none.
-  task<status> enter() override {
-    const call_options options = in_time();
+  task<status> put_key() {
     if (pending_ == 0) {
       const status granted = co_await get_lease();
       if (!granted.ok()) co_return granted;
     }
     const bytes_message put = etcd::put_request(key_, value_, pending_);
-    const result<bytes_message> done = co_await session_.unary(etcd::put_method, put, options);
+    const result<bytes_message> done = co_await session_.unary(etcd::put_method, put);
     if (done.ok()) lease_ = std::exchange(pending_, 0);
     else if (done.status().code() == status_code::not_found) pending_ = 0;  // it has expired
     co_return done.status();
   }
 
-  task<status> hold(event<>& ending) override {
+  task<status> keep_lease(event<>& ending) {
     auto call = session_.bidi(etcd::keep_alive_method);
     const bytes_message request = etcd::lease_request(lease_);
     for (;;) {
@@ -57,25 +74,10 @@ class etcd_entry final : public registry_entry {
       if (ended) co_return ok;
     }
   }
-  task<status> leave() override {
-    const time_point end = loop::current()->now() + etcd_timeout;  // of both
-    const status first = co_await revoke(lease_, end);
-    const status second = co_await revoke(pending_, end);
-    co_return first.ok() ? second : first;
-  }
-
- private:
-  [[nodiscard]] static call_options in_time() {
-    call_options options;
-    options.timeout = etcd_timeout;
-    return options;
-  }
-
   task<status> get_lease() {
-    const call_options options = in_time();
     const bytes_message grant = etcd::grant_request(
         std::chrono::duration_cast<std::chrono::seconds>(etcd_registration::lease_time).count());
-    const result<bytes_message> granted = co_await session_.unary(etcd::grant_method, grant, options);
+    const result<bytes_message> granted = co_await session_.unary(etcd::grant_method, grant);
     if (!granted.ok()) co_return granted.status();
     etcd::lease_response lease;
     if (!etcd::read(*granted, lease) || lease.lease == 0)
@@ -90,10 +92,9 @@ class etcd_entry final : public registry_entry {
 
   task<status> revoke(std::int64_t lease, time_point end) {
     if (lease == 0) co_return ok;
-    call_options options;
-    options.timeout = end - loop::current()->now();
     const bytes_message request = etcd::lease_request(lease);
-    const result<bytes_message> done = co_await session_.unary(etcd::revoke_method, request, options);
+    const result<bytes_message> done =
+        co_await session_.unary(etcd::revoke_method, request, end - loop::current()->now());
     // A lease that has expired has taken its key along.
     if (done.status().code() == status_code::not_found) co_return ok;
     co_return done.status();

@@ -1,11 +1,16 @@
 #include "base/printable.hpp"
+#include "client/connecting/backoff.hpp"
 #include "coracle/base/log.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/net/connect.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "naming/etcd_names.hpp"
 #include "naming/etcd_session.hpp"
 #include "naming/watched_names.hpp"
+#include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -14,9 +19,13 @@ namespace coracle::naming {
 namespace {
 
 status explain_etcd(const status& failed) {
-  return status::unavailable("etcd: " + std::string(failed.message()));
+  return {failed.code(), "etcd: " + std::string(failed.message())};
 }
-status malformed_etcd() { return status::unavailable("etcd: the answer is malformed"); }
+// Whether another member may do better.
+bool is_of_member(const status& failed) noexcept {
+  return failed.code() == status_code::unavailable || failed.code() == status_code::deadline_exceeded;
+}
+status malformed_etcd() { return status::internal("etcd: the answer is malformed"); }
 
 class etcd_source final : public name_source {
  public:
@@ -27,14 +36,31 @@ class etcd_source final : public name_source {
   // watch would wait for one that never comes.
   task<status> follow(list_sink& to) override {
     if (!session_) session_.emplace(options_);
+    for (;;) {
+      const status ended = co_await read_and_watch(to);
+      session_->next_member();
+      // A member that refuses delays the first list by no more than about a quarter of a second. A silent one
+      // takes its timeout.
+      if (listed_ || failures_ != 1 || !is_of_member(ended)) co_return ended;
+      co_await sleep_for(client::jittered(net::connection_attempt_delay, loop::current()->io().random()));
+    }
+  }
+
+ private:
+  // One request for a list: after a failure there is a pause, and the next one goes to another member.
+  task<status> read_and_watch(list_sink& to) {
     std::int64_t revision = 0;
-    const status read = co_await list(revision);
+    // The first list may be an old one, which is better than none, but not before another member was asked. A
+    // later one may not: a member that was cut off for an hour would bring back servers that are gone.
+    const bool may_be_old = !listed_ && failures_ >= 2;
+    const status read = co_await list(revision, may_be_old ? etcd::freshness::any : etcd::freshness::current);
+    if (is_of_member(read)) ++failures_;
     if (!read.ok()) co_return read;
+    listed_ = true;
     report(to);
     co_return co_await watch(revision + 1, to);
   }
 
- private:
   // The list is made when it is used, rather than with each event.
   void report(list_sink& to) {
     to.changed([this] { return make_list(); });
@@ -48,15 +74,14 @@ class etcd_source final : public name_source {
     return names_.servers();
   }
 
-  task<status> list(std::int64_t& revision) {
+  task<status> list(std::int64_t& revision, etcd::freshness of) {
+    revision = 0;
     names_.clear();
     const std::string end = etcd::end_of_prefix(names_.prefix());
     std::string key = names_.prefix();
-    call_options options;
-    options.timeout = etcd_timeout;
     for (;;) {
-      const bytes_message request = etcd::range_request(key, end, etcd_names::page_keys, revision);
-      const result<bytes_message> reply = co_await session_->unary(etcd::range_method, request, options);
+      const bytes_message request = etcd::range_request(key, end, etcd_names::page_keys, revision, of);
+      const result<bytes_message> reply = co_await session_->unary(etcd::range_method, request);
       if (!reply.ok()) co_return explain_etcd(reply.status());
       etcd::range_response page;
       if (!etcd::read(*reply, page)) co_return malformed_etcd();
@@ -101,6 +126,8 @@ class etcd_source final : public name_source {
   etcd_names names_;
   std::string invalid_;  // the last one that was reported
   std::optional<etcd_session> session_;
+  bool listed_ = false;  // ever
+  std::size_t failures_ = 0;  // of members to give a list
 };
 
 std::string etcd_authority(const client::target& of) {

@@ -5,6 +5,7 @@
 #include "coracle/client/channel.hpp"
 #include "coracle/client/generic_stub.hpp"
 #include "coracle/client/rest_methods.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "naming/server_list.hpp"
 #include "rpc/proto_wire.hpp"
@@ -178,8 +179,9 @@ http_api::body_stream http_api::stream(const http_request& r, duration timeout) 
   return body_stream(generic_stub(channel_).server_streaming(stream_method, request, options));
 }
 
-task<result<std::optional<std::string>>> http_api::body_stream::next() {
-  const result<std::optional<bytes_message>> reply = co_await call_.next();
+task<result<std::optional<std::string>>> http_api::body_stream::next(duration silence) {
+  co_await call_.start();  // here, because below it would inherit the end of `silence` as its deadline
+  const result<std::optional<bytes_message>> reply = co_await with_timeout(silence, call_.next());
   if (!reply.ok()) co_return reply.status();
   if (!reply->has_value()) co_return std::optional<std::string>();
   co_return std::optional<std::string>(data_of((*reply)->bytes()));

@@ -78,8 +78,9 @@ class http_api {
   // A response whose body is read while it arrives.
   class body_stream {
    public:
-    // Returns the next piece, or nothing at the end of the body.
-    [[nodiscard]] task<result<std::optional<std::string>>> next();
+    // Returns the next piece, or nothing at the end of the body. The status is DEADLINE_EXCEEDED if none
+    // comes for `silence`, and also when the time of the request has passed.
+    [[nodiscard]] task<result<std::optional<std::string>>> next(duration silence);
 
    private:
     friend class http_api;

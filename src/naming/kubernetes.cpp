@@ -18,10 +18,14 @@ namespace coracle::naming {
 
 namespace {
 
+constexpr int version_gone = 410;
 constexpr duration list_timeout = std::chrono::seconds(30);
 // A watch ends after this time, as those of client-go do; another one follows.
 constexpr int watch_seconds = 300;
 constexpr duration watch_grace = std::chrono::seconds(30);
+// A watch in which no byte comes for this time is begun anew: its connection may have been lost without a
+// word, and bookmarks come about once a minute.
+constexpr duration watch_silence = std::chrono::seconds(90);
 // A watch that ends sooner and without an event is a failure, after which there is a pause.
 constexpr duration watch_time_min = std::chrono::seconds(1);
 // Tokens have about 1 KiB.
@@ -142,6 +146,14 @@ class kubernetes_source final : public name_source {
     co_return r;
   }
 
+  // By the code of the response.
+  [[nodiscard]] static bool has_begun(int code) noexcept { return code / 100 == 2; }
+  // Whether the next watch can begin at the same version. Other refusals may be of the version itself, such
+  // as "Too large resource version" (504) after a restore of the server's data: only a list is sure.
+  [[nodiscard]] static bool keeps_version(int code) noexcept {
+    return code == 0 || has_begun(code) || code == 401 || code == 403 || code == 429;
+  }
+
   [[nodiscard]] status explain(const status& failed) {
     const int code = api_->head().code;
     std::string text = "the API server: " + std::string(failed.message());
@@ -179,12 +191,12 @@ class kubernetes_source final : public name_source {
     std::size_t searched = 0;  // no line ends before
     bool any = false;
     for (;;) {
-      const result<std::optional<std::string>> piece = co_await events.next();
+      const result<std::optional<std::string>> piece = co_await events.next(watch_silence);
       if (!piece.ok()) {
-        if (api_->head().code == 410) {
-          slices_.expire();
-          co_return expired();
-        }
+        const int code = api_->head().code;
+        if (!keeps_version(code)) slices_.expire();
+        if (code == version_gone) co_return expired();
+        if (has_begun(code) && piece.status().code() == status_code::deadline_exceeded) break;  // silence
         co_return explain(piece.status());
       }
       if (!piece->has_value()) break;

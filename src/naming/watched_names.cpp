@@ -11,6 +11,7 @@
 #include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -234,9 +235,16 @@ task<> watched_names::run(const client::target& of, client::resolution_sink& to)
   }
   followed_list list(of.text(), to, *loop::current());
   scope work(co_await coro::this_environment());
-  work.spawn(list.publish_changes());
-  work.spawn(follow(**source, list));
+  std::exception_ptr failure;
+  try {
+    work.spawn(list.publish_changes());
+    work.spawn(follow(**source, list));
+  } catch (...) {
+    failure = std::current_exception();
+    work.request_stop();
+  }
   co_await work.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 void add_scheme(channel_options& to, std::string scheme, std::string (*authority)(const client::target&),

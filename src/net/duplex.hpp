@@ -137,6 +137,9 @@ class duplex {
   // The identity of the peer and how it was verified: null in plaintext and before the handshake has ended.
   // Available when the first received() is called. Valid as long as the duplex.
   [[nodiscard]] virtual const auth_context* auth() const noexcept { return nullptr; }
+  // Client, after the handshake: whether requests for this host, a name or an IP address, may be sent to the
+  // peer as well: false if the peer has proved its name by a certificate that does not have this one.
+  [[nodiscard]] virtual bool covers(std::string_view /*host*/) const noexcept { return true; }
   // How the handshake of a secured byte stream ended; empty in plaintext and before the end.
   [[nodiscard]] virtual handshake_end handshake() const noexcept { return {}; }
   // Why receiving or sending ended with an error, where an error number does not tell; else empty. Valid from

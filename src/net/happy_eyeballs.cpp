@@ -1,5 +1,6 @@
 #include "net/happy_eyeballs.hpp"
 
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/connect.hpp"
 #include "net/connect.hpp"
@@ -28,18 +29,25 @@ std::vector<address> interleaved(std::vector<address> sorted) {
 }
 
 task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<address> to) {
+  next_ = std::move(to);
   std::exception_ptr failure;
   try {
-    for (address& next : to) {
+    for (bool another = true; another;) {
+      if (next_.empty()) {
+        another = co_await wait_for_change();
+        continue;
+      }
       latest_ended_.reset();
-      running_.spawn(attempt(std::move(next), ++started_));
-      const bool another = co_await wait_before_next();
-      if (!another) break;
+      one_attempt& latest = attempts_.emplace_back(std::move(next_.front()));
+      next_.erase(next_.begin());
+      running_.spawn(attempt(latest, attempts_.size()));
+      another = co_await wait_before_next();
     }
   } catch (...) {  // there is no memory: the attempts that have begun must end before they go
     failure = std::current_exception();
     running_.request_stop();
   }
+  over_ = true;
   try {
     co_await running_.join();
   } catch (...) {
@@ -50,20 +58,46 @@ task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<addre
     std::rethrow_exception(failure);
   }
   if (winner_ != runtime_internal::no_handle) co_return winner_;
-  co_return all_failed(to.size());
+  co_return all_failed(attempts_.size() + next_.size());
 }
 
-task<> happy_eyeballs::attempt(address to, std::size_t number) {
-  const result<runtime_internal::handle> connected = co_await connect_socket(on_, std::move(to), local_);
+bool happy_eyeballs::change_to(const std::vector<address>& now) {
+  if (over_ || winner_ != runtime_internal::no_handle) return false;
+  const auto is_listed = [](const auto& list, const address& a) {
+    return std::find(list.begin(), list.end(), a) != list.end();
+  };
+  std::vector<address> tried;
+  // One that has failed is not tried again, even if it went and comes back.
+  for (const one_attempt& one : attempts_)
+    if (!one.withdrawn.stop_requested()) tried.push_back(one.to);
+  std::vector<address> next;
+  for (const address& a : now) {
+    if (attempts_.size() + next.size() >= attempts_max) break;
+    if (!is_listed(tried, a)) next.push_back(a);
+  }
+  next_ = std::move(next);
+  for (one_attempt& one : attempts_)
+    if (!one.ended && !is_listed(now, one.to)) one.withdrawn.request_stop();
+  changed_.set();
+  return true;
+}
+
+task<> happy_eyeballs::attempt(one_attempt& self, std::size_t number) {
+  using connected_socket = result<runtime_internal::handle>;
+  const event<>::guard at_end(changed_);  // also without memory for it
+  stop_on<connected_socket> connecting(self.withdrawn.token(), connect_socket(on_, self.to, local_));
+  const connected_socket connected = co_await connecting;
+  self.ended = true;
+  const bool counts = !self.withdrawn.stop_requested();
   if (!connected) {
-    failures_.push_back(connected.status());
-  } else if (winner_ == runtime_internal::no_handle) {
+    if (counts) failures_.push_back(connected.status());
+  } else if (counts && winner_ == runtime_internal::no_handle) {
     winner_ = *connected;
     running_.request_stop();
   } else {
     on_.io().close(*connected);  // it connected before the stop arrived
   }
-  if (number == started_ || winner_ != runtime_internal::no_handle) latest_ended_.set();
+  if (number == attempts_.size() || winner_ != runtime_internal::no_handle) latest_ended_.set();
 }
 
 task<bool> happy_eyeballs::wait_before_next() {
@@ -74,7 +108,23 @@ task<bool> happy_eyeballs::wait_before_next() {
   } catch (const coro::cancelled&) {
     co_return false;
   }
-  co_return winner_ == runtime_internal::no_handle && !timed_out();
+  co_return needs_another();
+}
+
+task<bool> happy_eyeballs::wait_for_change() {
+  if (std::all_of(attempts_.begin(), attempts_.end(), [](const one_attempt& one) { return one.ended; }))
+    co_return false;
+  changed_.reset();
+  try {
+    co_await changed_;
+  } catch (const coro::cancelled&) {
+    co_return false;
+  }
+  co_return needs_another();
+}
+
+bool happy_eyeballs::needs_another() const noexcept {
+  return winner_ == runtime_internal::no_handle && !timed_out();
 }
 
 bool happy_eyeballs::timed_out() const noexcept {
@@ -88,21 +138,24 @@ status happy_eyeballs::all_failed(std::size_t addresses) const {
     return std::any_of(failures_.begin(), failures_.end(),
                        [code](const status& s) { return s.code() == code; });
   };
-  const bool cut_short = started_ < addresses;
+  if (addresses == 1 && failures_.size() == 1) return failures_.front();  // which names the address
+  const bool cut_short = !next_.empty();
   const bool late = running_.environment().deadline <= on_.now();
   if (ended_as(status_code::deadline_exceeded) || (cut_short && late)) {
     return status::deadline_exceeded("the deadline passed before any of " + std::to_string(addresses) +
-                                     (addresses == 1 ? " address" : " addresses") +
-                                     " accepted the connection");
+                                     " addresses accepted the connection");
   }
   if (ended_as(status_code::cancelled) || cut_short) return status::cancelled("connecting was cancelled");
+  if (failures_.empty()) return status::unavailable("the server has none of its addresses any more");
   if (failures_.size() == 1) return failures_.front();
   const status_code code = failures_.front().code();
   const bool agree =
       std::all_of(failures_.begin(), failures_.end(), [code](const status& s) { return s.code() == code; });
+  constexpr std::size_t failures_listed_max = 3;
   std::string text = "none of " + std::to_string(failures_.size()) + " addresses accepted the connection";
   const char* before = ": ";
-  for (const status& s : failures_) text.append(std::exchange(before, "; ")).append(s.message());
+  for (std::size_t i = 0; i < failures_.size() && i < failures_listed_max; ++i)
+    text.append(std::exchange(before, "; ")).append(failures_[i].message());
   return {agree ? code : status_code::unavailable, text};
 }
 

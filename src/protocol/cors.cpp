@@ -33,8 +33,9 @@ constexpr std::array<std::string_view, 14> protocol_request_headers{"accept",
                                                                     "cache-control",
                                                                     "last-event-id"};
 
-constexpr std::array<std::string_view, 3> protocol_response_headers{grpc::status_header, grpc::message_header,
-                                                                    grpc::status_details_header};
+constexpr std::array<std::string_view, 5> protocol_response_headers{
+    grpc::status_header, grpc::message_header, grpc::status_details_header, grpc::retry_pushback_header,
+    "retry-after"};
 
 // Fields that pages may read without permission, or never ("CORS-safelisted response-header name", "forbidden
 // response-header name"), and those of CORS itself.

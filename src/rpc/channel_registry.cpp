@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 namespace coracle::rpc {
@@ -59,23 +60,41 @@ void channel_registry::runtime_ended() noexcept {
   for (const auto& c : alive) c->runtime_ended();
 }
 
+event_trace::header event_trace::header_at(const char* event) noexcept {
+  header h;
+  std::memcpy(&h, event, sizeof h);
+  return h;
+}
+
 void event_trace::add(wall_time now, std::string_view description, traced_event::severity level,
                       std::uint64_t subchannel) noexcept {
+  static_assert(base::printable_bytes_max + std::string_view("...").size() <= 0xff);
   base::if_memory_allows([&] {
-    std::string text = base::printable(description);
-    if (ring_.size() < events_max) ring_.emplace_back();
-    traced_event& e = ring_[added_++ % events_max];
-    e.time = now;
-    e.description = std::move(text);
-    e.level = level;
-    e.subchannel = subchannel;
+    const std::string text = base::printable(description);
+    const header h{now, subchannel, static_cast<std::uint8_t>(text.size()), level};
+    const std::size_t dropped = added_ < events_max ? 0 : sizeof h + header_at(events_.data()).text_bytes;
+    std::vector<char> after(events_.size() - dropped + sizeof h + text.size());
+    char* end =
+        std::copy(events_.begin() + static_cast<std::ptrdiff_t>(dropped), events_.end(), after.data());
+    std::memcpy(end, &h, sizeof h);
+    std::copy(text.begin(), text.end(), end + sizeof h);
+    events_.swap(after);
+    ++added_;
   });
 }
 
 std::vector<traced_event> event_trace::latest() const {
-  std::vector<traced_event> all = ring_;
-  if (all.size() == events_max)
-    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(added_ % events_max), all.end());
+  std::vector<traced_event> all;
+  for (const char* at = events_.data(); at != events_.data() + events_.size();) {
+    const header h = header_at(at);
+    at += sizeof h;
+    traced_event& e = all.emplace_back();
+    e.time = h.time;
+    e.description.assign(at, h.text_bytes);
+    e.level = h.level;
+    e.subchannel = h.subchannel;
+    at += h.text_bytes;
+  }
   return all;
 }
 

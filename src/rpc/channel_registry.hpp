@@ -59,9 +59,19 @@ class event_trace {
   [[nodiscard]] std::vector<traced_event> latest() const;
 
  private:
+  // Before the text of each event.
+  struct header {
+    wall_time time;
+    std::uint64_t subchannel;
+    std::uint8_t text_bytes;
+    traced_event::severity level;
+  };
+  [[nodiscard]] static header header_at(const char* event) noexcept;
+
   wall_time made_;
   std::uint64_t added_ = 0;
-  std::vector<traced_event> ring_;  // once full, the oldest is at added_ % events_max
+  // The events, oldest first, in one block without spare room: a channel may have thousands of traces.
+  std::vector<char> events_;
 };
 
 class subchannel_snapshot {

@@ -2,6 +2,7 @@
 
 #include "protocol/grpc/header_names.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ using protocol::grpc::binary_trace_header;
 constexpr std::string_view parent_key = "traceparent";
 constexpr std::string_view state_key = "tracestate";
 constexpr std::string_view baggage_key = "baggage";
+// gRPC has no name for it. Proxies and libraries that know the levels of the SRE book use this one.
+constexpr std::string_view criticality_key = "x-request-criticality";
 
 // Joins all values of a header that a client may send in several fields.
 std::string joined(const metadata& from, std::string_view key) {
@@ -107,7 +110,18 @@ trace_context dropped_trace(std::uint64_t seed) noexcept {
   return trace_context(trace, span, trace_flags{.random = true});
 }
 
-void propagate(const coro::environment& from, const metadata& own, metadata& to) {
+criticality criticality_of(const metadata& received, criticality max) noexcept {
+  const auto name = received.find(criticality_key);
+  const auto level = name ? parse_criticality(*name) : std::nullopt;
+  return std::min(level.value_or(criticality::critical), max);
+}
+
+criticality propagated_context::criticality() const noexcept {
+  return criticality_of(*received_, max_criticality_);
+}
+
+void propagate(const coro::environment& from, const metadata& own, std::optional<criticality> level,
+               metadata& to) {
   const auto* const call = static_cast<const propagated_context*>(from.call);
   const auto* const span = static_cast<const active_span*>(from.span);
   const propagated_context::changes* const changed = call ? call->changes_.get() : nullptr;
@@ -118,6 +132,10 @@ void propagate(const coro::environment& from, const metadata& own, metadata& to)
     else if (call && call->dropped_seed_ != 0) add_trace(dropped_trace(call->dropped_seed_), binary, to);
     else if (call) pass_trace(call->metadata(), to);
   }
+  if (!level && call) level = call->criticality();
+  // A call without it is critical.
+  if (level && *level != criticality::critical && !own.find(criticality_key))
+    to.add_received(criticality_key, to_string(*level));
   if (!call || own.find(baggage_key)) return;
   const std::string bag =
       changed && changed->baggage ? changed->baggage->header() : joined(call->metadata(), baggage_key);

@@ -1,20 +1,9 @@
 #include "coracle/security/credentials.hpp"
 
 #include "net/duplex.hpp"
+#include "security/authority_host.hpp"
 
 namespace coracle::security {
-
-namespace {
-
-// Accepts "host:443", "[::1]:443", "::1" and "host".
-std::string_view host_of(std::string_view authority) noexcept {
-  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
-  const std::size_t colon = authority.rfind(':');
-  if (colon == std::string_view::npos || authority.find(':') != colon) return authority;
-  return authority.substr(0, colon);
-}
-
-}  // namespace
 
 bool always_private(const credentials<client_security>& c) noexcept {
   return c.secure() && c.security()->always_private();

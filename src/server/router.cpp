@@ -17,7 +17,7 @@ void router::add(service& s) {
     const bool fresh = by_path_.emplace(m.path, static_cast<std::uint32_t>(rows_.size())).second;
     CORACLE_ASSERT(fresh, "two services with a method of the same path were added");
     rows_.push_back({&m, &s, s.wants_arena(), static_cast<std::uint32_t>(rows_.size()),
-                     &base::method_names::of_server(m.path), m.path});
+                     &base::method_names::of_server(m.path), m.path, s.is_limited()});
   }
 }
 
@@ -95,7 +95,11 @@ class unknown final : public generic_service {
 
 const router::row& unknown_methods() {
   static auto& service = *new unknown;  // never destroyed: calls may run while the program exits
-  static const router::row row{&service.methods().front(), &service};
+  static const router::row row = [] {
+    router::row r{&service.methods().front(), &service};
+    r.is_limited = false;  // UNIMPLEMENTED, whatever the load
+    return r;
+  }();
   return row;
 }
 

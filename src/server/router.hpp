@@ -28,6 +28,7 @@ struct served_method {
   std::uint32_t index = 0;  // in the router
   const base::method_name* name = &base::method_names::unregistered();  // in records
   std::string_view path = {};  // of the definition; empty for unregistered methods
+  bool is_limited = true;  // service::is_limited()
 };
 
 // The part of a content-type after "application/grpc", and how the server responds to it.
@@ -88,6 +89,7 @@ class router final : public service_host {
   // Sets the service for unregistered paths; without one, fallback() is null.
   void set_fallback(service& s) {
     fallback_ = {&s.methods().front(), &s};
+    fallback_.is_limited = s.is_limited();
     report_unknown_methods();
   }
   // Calls of unregistered methods are made, because an interceptor or the observer sees them.

@@ -46,13 +46,23 @@ constexpr instrument memory_used = of_servers(up_down_counter, "coracle.server.m
                                               "Memory that connections hold because of their peers.");
 constexpr instrument memory_limit =
     of_servers(up_down_counter, "coracle.server.memory.limit", "By", "The memory quota of servers.");
+constexpr instrument admission_limit =
+    of_servers(up_down_counter, "coracle.server.admission.limit", "{call}",
+               "How many unary calls may run at a time (server_options::admission).");
+constexpr instrument admission_running = of_servers(up_down_counter, "coracle.server.admission.running",
+                                                    "{call}", "Calls that count for that limit.");
+constexpr instrument admission_waiting =
+    of_servers(up_down_counter, "coracle.server.admission.waiting", "{call}",
+               "Calls that wait because the limit is reached.");
 constexpr instrument rejections =
     of_servers(counter, "coracle.server.rejections", "{rejection}",
                "Connections and calls that a limit of the server rejected.", {"coracle.limit"});
 
-constexpr std::array all_of_servers{&connections,    &under_pressure,  &connection_memory, &calls,
-                                    &orphaned_calls, &orphaned_memory, &traffic,           &draining,
-                                    &memory_used,    &memory_limit,    &rejections};
+constexpr std::array all_of_servers{
+    &connections,       &under_pressure,   &connection_memory, &calls,
+    &orphaned_calls,    &orphaned_memory,  &traffic,           &draining,
+    &memory_used,       &memory_limit,     &rejections,        &admission_limit,
+    &admission_running, &admission_waiting};
 
 double number(auto n) noexcept { return static_cast<double>(n); }
 
@@ -73,6 +83,10 @@ void report(const shard_values& now, metrics_sink& to) noexcept {
   to.measure(traffic, number(now.bytes_sent), std::array<std::string_view, 1>{"transmit"});
   to.measure(traffic, number(now.bytes_received), std::array<std::string_view, 1>{"receive"});
   to.measure(draining, now.draining ? 1 : 0, {});
+  if (now.concurrency_limit == 0) return;
+  to.measure(admission_limit, number(now.concurrency_limit), {});
+  to.measure(admission_running, number(now.limited_calls), {});
+  to.measure(admission_waiting, number(now.waiting_calls), {});
 }
 
 void report_quota(std::size_t used_bytes, std::size_t limit_bytes, metrics_sink& to) noexcept {

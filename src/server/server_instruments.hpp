@@ -25,6 +25,10 @@ struct shard_values {
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
   bool draining = false;
+  // Of the overload protection; the limit is 0 without it.
+  std::size_t limited_calls = 0;
+  std::size_t waiting_calls = 0;
+  std::size_t concurrency_limit = 0;
 };
 
 void report(const shard_values& now, metrics_sink& to) noexcept;

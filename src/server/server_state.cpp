@@ -501,6 +501,10 @@ void add(server_snapshot& to, server_snapshot& part) {
   to.calls_started += part.calls_started;
   to.calls_succeeded += part.calls_succeeded;
   to.calls_failed += part.calls_failed;
+  to.calls_rejected += part.calls_rejected;
+  to.calls_limited += part.calls_limited;
+  to.calls_waiting += part.calls_waiting;
+  to.concurrency_limit += part.concurrency_limit;
   to.last_call_started = std::max(to.last_call_started, part.last_call_started);
   std::move(part.listeners.begin(), part.listeners.end(), std::back_inserter(to.listeners));
   std::move(part.connections.begin(), part.connections.end(), std::back_inserter(to.connections));

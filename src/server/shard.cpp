@@ -5,6 +5,7 @@
 #include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/server/load_reporter.hpp"
 #include "coro/post_function.hpp"
@@ -16,8 +17,10 @@
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "server/admission/rejection.hpp"
 #include "server/call/server_call.hpp"
 #include "server/http/http_call.hpp"
+#include "server/repeated_requests.hpp"
 #include "server/router.hpp"
 #include "server/server_instruments.hpp"
 #include "server/server_state.hpp"
@@ -27,9 +30,11 @@
 #include "transport/header_block.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -58,7 +63,7 @@ std::size_t min_bytes_in(duration d) noexcept {
 }
 
 void refuse_web_call(transport::exchange x, const call_request& request, const status& reason,
-                     encoding_set accepted) {
+                     encoding_set accepted, std::string_view retry_ms) {
   x.begin_headers();
   x.add_field(":status", "200");
   if (request.unknown_encoding)
@@ -70,43 +75,27 @@ void refuse_web_call(transport::exchange x, const call_request& request, const s
     transport::exchange& to;
   } block{x};
   protocol::grpc::add_status(block, reason);
+  if (!retry_ms.empty()) x.add_field(protocol::grpc::retry_pushback_header, retry_ms);
   x.end_headers(true);
   x.release();
 }
 
-// Sends a Trailers-Only response for a call that reaches no handler.
+// Sends a Trailers-Only response for a call that reaches no handler. retry_ms: the pushback of gRFC A6; empty
+// for none.
 CORACLE_COLD void refuse(transport::exchange x, const call_request& request, const status& reason,
-                         encoding_set accepted = encoding_set::all()) {
-  if (x.has_target()) return refuse_web_call(x, request, reason, accepted);
+                         encoding_set accepted = encoding_set::all(), std::string_view retry_ms = {}) {
+  if (x.has_target()) return refuse_web_call(x, request, reason, accepted, retry_ms);
   transport::header_block block(request.subtype->reply_headers);
   protocol::grpc::add_status(block, reason);
+  if (!retry_ms.empty()) block.add(protocol::grpc::retry_pushback_header, retry_ms);
   if (request.unknown_encoding)
     block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
   x.send_block(block.bytes(), true);
   x.release();
 }
 
-// Most calls of a client differ only in their messages, so the parsed form of the last request headers is
-// kept.
-struct read_request_headers final : transport::header_cache {
-  std::uint32_t number = 0;
-  call_request request;
-  std::string authority;  // if it is not that of the connection
-  received_metadata received;
-};
-constexpr std::size_t kept_metadata_bytes = 2048;
-
-void keep(transport::exchange& x, std::uint32_t number, const call_request& r,
-          const received_metadata& received) {
-  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.cached_headers().reset();
-  auto kept = std::make_unique<read_request_headers>();
-  kept->number = number;
-  kept->request = r;
-  kept->authority = r.other_authority;
-  kept->request.other_authority = kept->authority;
-  kept->received = received;
-  x.cached_headers() = std::move(kept);
-}
+CORACLE_COLD status bad_timeout() { return status::internal("grpc-timeout is malformed"); }
+CORACLE_COLD status bad_metadata() { return status::internal("a -bin metadata value is not valid base64"); }
 
 }  // namespace
 
@@ -123,6 +112,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   max_receive_bytes = server_->options.max_receive_bytes;
   max_send_bytes = server_->options.max_send_bytes;
   compression = server_->options.compression;
+  max_criticality = server_->options.max_criticality;
   interceptors = &server_->interceptors;
   cost_trailers = server_->options.cost_trailers;
   if (cost_trailers) measured_calls = 1;
@@ -165,12 +155,21 @@ CORACLE_COLD void shard::use_observers() {
   unregistered_index = server_->routes.size();
 }
 
+// Before the first connection, when all methods are known.
+CORACLE_COLD void shard::use_admission() {
+  admission_.emplace(loop_, *server_->options.admission, server_->routes.size() + 1);
+  admission = &*admission_;
+  unregistered_index = server_->routes.size();
+  until_extras = 1;
+}
+
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
   if (draining_ || shutting_down_) {  // the stream's destructor closes the connection
     --server_->load_of(loop_);
     return;
   }
   if (!observer && !server_->observers.empty()) use_observers();
+  if (!admission && server_->options.admission) use_admission();
   transport::connection_options rules = server_->rules;
   rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
   auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,
@@ -224,10 +223,13 @@ std::span<const http::header_view> shard::general_fields(transport::connection& 
 }
 
 CORACLE_HOT void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
-  const auto* const last = static_cast<const read_request_headers*>(x.cached_headers().get());
-  if (last && fields.matches(last->number)) {
-    if (!fields.ok()) return x.release();
-    return begin_call(x, last->request, nullptr, last->received, end_stream);
+  if (repeated_request* const known = repeated_requests::find(x.cached_headers().get(), fields.number())) {
+    std::span<const transport::varying_field> varying;
+    if (fields.read_varying(varying)) {
+      if (!fields.ok()) return x.release();
+      if (varying.empty()) return begin_call(x, known->request, nullptr, known->received, end_stream);
+      return begin_repeated_call(x, *known, varying, end_stream);
+    }
   }
   request_info r;
   received_metadata received = take_metadata();
@@ -247,11 +249,21 @@ CORACLE_HOT void shard::on_request(transport::exchange x, transport::header_sour
   if (r.unknown_encoding)
     return refuse(x, request, status::unimplemented("the server does not accept this grpc-encoding"),
                   accepted);
-  if (r.bad_timeout) return refuse(x, request, status::internal("grpc-timeout is malformed"));
-  if (r.bad_metadata)
-    return refuse(x, request, status::internal("a -bin metadata value is not valid base64"));
-  if (const std::uint32_t number = fallback ? 0 : fields.number()) keep(x, number, request, received);
+  if (r.bad_timeout) return refuse(x, request, bad_timeout());
+  if (r.bad_metadata) return refuse(x, request, bad_metadata());
+  if (!fallback && fields.number() != 0)
+    base::if_memory_allows([&] { repeated_requests::keep(x.cached_headers(), fields, request, received); });
   begin_call(x, request, std::move(fallback), std::move(received), end_stream);
+}
+
+void shard::begin_repeated_call(transport::exchange x, repeated_request& known,
+                                std::span<const transport::varying_field> varying, bool end_stream) {
+  if (!known.take_timeout(varying)) return refuse(x, known.request, bad_timeout());
+  if (!repeated_request::has_metadata(varying))
+    return begin_call(x, known.request, nullptr, known.received, end_stream);
+  received_metadata received = take_metadata();
+  if (!known.copy_metadata(varying, received.own())) return refuse(x, known.request, bad_metadata());
+  begin_call(x, known.request, nullptr, std::move(received), end_stream);
 }
 
 CORACLE_COLD void shard::on_other_request(transport::exchange x, request_info& r, received_metadata received,
@@ -336,6 +348,14 @@ void shard::begin_call(transport::exchange x, const call_request& r, std::unique
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
   const duration timeout = std::min(r.timeout, call_time_);
   const time_point deadline = timeout == duration::max() ? never : deadline_after(loop_.now(), timeout);
+  bool tried = false;
+  if (admission && r.row->is_limited) [[unlikely]] {
+    const criticality level = rpc::criticality_of(received.get(), max_criticality);
+    const std::uint32_t method = fallback ? unregistered_index : r.row->index;
+    const auto verdict = admission_->check(method, level, deadline);
+    tried = verdict == admission_gate::verdict::tried;
+    if (verdict != admission_gate::verdict::permitted && !tried) return reject_overload(x, r, level, verdict);
+  }
   if (!admit()) return reject(x, r, at_call_limit(calls_max_));
   server_call* call = nullptr;
   try {
@@ -346,6 +366,8 @@ void shard::begin_call(transport::exchange x, const call_request& r, std::unique
     throw;
   }
   ++calls_started_;
+  if (tried) [[unlikely]]
+    call->permit_late();
   call->begin(end_stream);
 }
 
@@ -365,6 +387,20 @@ void shard::unadmit() noexcept {
 CORACLE_COLD void shard::reject(transport::exchange x, const call_request& request, const status& reason) {
   log_rejection(reason.message());
   refuse(x, request, reason);
+}
+
+// Costs little, because an overloaded server does it often.
+CORACLE_COLD void shard::reject_overload(transport::exchange x, const call_request& request,
+                                         criticality level, admission_gate::verdict why) {
+  static const status& overload = *new status(overloaded());
+  static const status& late = *new status(too_late());
+  const bool is_late = why == admission_gate::verdict::too_late;
+  const int retry_ms = admission_->count_rejection(level, is_late);
+  if (is_late) return refuse(x, request, late);
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, retry_ms).ptr;
+  refuse(x, request, overload, encoding_set::all(),
+         std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 
 void shard::log_rejection(std::string_view reason) {
@@ -622,6 +658,11 @@ void shard::report(metrics_sink& to) const noexcept {
   now.bytes_sent = bytes_sent_before_;
   now.bytes_received = bytes_received_before_;
   now.draining = draining_;
+  if (admission_) {
+    now.limited_calls = admission_->control().running();
+    now.waiting_calls = admission_->control().waiting();
+    now.concurrency_limit = admission_->control().limit();
+  }
   for (const auto& [c, kept] : connections_) {
     now.connections_under_pressure += kept.under_pressure;
     (kept.under_pressure      ? now.bytes_under_pressure
@@ -640,6 +681,12 @@ server_snapshot shard::snapshot(std::uint64_t detailed) const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
+  if (admission_) {
+    s.calls_rejected = admission_->rejected();
+    s.calls_limited = admission_->control().running();
+    s.calls_waiting = admission_->control().waiting();
+    s.concurrency_limit = admission_->control().limit();
+  }
   s.last_call_started = rpc::to_wall_time(loop_, last_call_started_);
   for (const auto& e : listeners_) {
     s.listeners.emplace_back();

@@ -7,6 +7,7 @@
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/loop_service.hpp"
+#include "server/admission/admission_gate.hpp"
 #include "server/call/call_request.hpp"
 #include "server/call/call_set.hpp"
 #include "server/call/received_metadata.hpp"
@@ -28,6 +29,7 @@
 namespace coracle::server_internal {
 
 struct plain_request;  // server/web/web_call.hpp
+struct repeated_request;
 
 // A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
 // is closed.
@@ -104,6 +106,7 @@ class shard final : public runtime_internal::loop_service,
 
  private:
   void use_observers();
+  void use_admission();
   // metrics_source
   void report(metrics_sink& to) const noexcept override;
   struct served {
@@ -135,6 +138,9 @@ class shard final : public runtime_internal::loop_service,
 
   // A request that is not gRPC over HTTP/2.
   void on_other_request(transport::exchange x, request_info& r, received_metadata received, bool end_stream);
+  // A request whose headers are known except for these.
+  void begin_repeated_call(transport::exchange x, repeated_request& known,
+                           std::span<const transport::varying_field> varying, bool end_stream);
   // Starts the call of a valid request for a method.
   void begin_call(transport::exchange x, const call_request& request, std::unique_ptr<fallback_call> fallback,
                   received_metadata received, bool end_stream);
@@ -158,6 +164,9 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] bool admit() noexcept;
   void unadmit() noexcept;
   void reject(transport::exchange x, const call_request& request, const status& reason);
+  // Rejects a call that the overload protection does not permit.
+  void reject_overload(transport::exchange x, const call_request& request, criticality level,
+                       admission_gate::verdict why);
   void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();
@@ -184,6 +193,7 @@ class shard final : public runtime_internal::loop_service,
   const duration call_time_;
   pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
+  std::optional<admission_gate> admission_;  // none: server_options::admission is not set
   std::optional<server_load> load_;  // none: server_options::load is not set
   std::string date_;
   time_point date_ends_{};  // when the date must be made again

@@ -304,6 +304,8 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
       : servers_(server_internal::server_registry::of(of.owner())),
         channels_(rpc::channel_registry::of(of.owner())) {}
 
+  [[nodiscard]] bool is_limited() const noexcept override { return false; }
+
   reply<wire::GetTopChannelsResponse> GetTopChannels(server_context&,
                                                      const wire::GetTopChannelsRequest& request) override {
     const auto all = channels_->all();

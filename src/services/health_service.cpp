@@ -27,6 +27,7 @@ HealthCheckResponse::ServingStatus on_the_wire(health_status s) noexcept {
 
 class health_service::implementation final : public wellknown::health::v1::rpc::Health::service {
  public:
+  [[nodiscard]] bool is_limited() const noexcept override { return false; }
   reply<HealthCheckResponse> Check(server_context&, const HealthCheckRequest& request) override {
     if (request.service().size() > name_bytes_max)
       return status::invalid_argument("the name of the service has " +

@@ -61,6 +61,8 @@ class orca_service::implementation final
     CORACLE_REQUIRE(load_, "an orca_service requires a load_reporter");
   }
 
+  [[nodiscard]] bool is_limited() const noexcept override { return false; }
+
   // Asks for costs by their names are of no effect: only reports of calls have costs (A51).
   replies<OrcaLoadReport> StreamCoreMetrics(server_context& context,
                                             const OrcaLoadReportRequest& request) override {

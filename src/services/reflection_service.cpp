@@ -222,6 +222,7 @@ class reflection_service::implementation final
     return table;
   }
 
+  [[nodiscard]] bool is_limited() const noexcept override { return false; }
   void added_to(const service_host& host) override { host_ = &host; }
 
  private:

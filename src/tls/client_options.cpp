@@ -1,8 +1,8 @@
 // client_options: builds a client_security from the options.
 #include "coracle/tls/client_options.hpp"
 #include "tls/context.hpp"
-#include "tls/reloading.hpp"
 #include "tls/secured_duplex.hpp"
+#include "tls/security_files.hpp"
 
 #include <utility>
 
@@ -28,25 +28,27 @@ class secured_client final : public security::client_security {
  public:
   explicit secured_client(const client_options& o)
       : target_name_(o.target_name),
-        names_{o.verify_name, o.accept_common_name},
+        names_{o.verify_name, o.accept_common_name, o.verify_authority},
         handshake_timeout_(o.handshake_timeout),
         verifier_(o.verifier),
-        contexts_([o] { return client_context::make(o); }, files_of(o)) {}
+        files_(o, files_of(o)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw, std::string_view host,
                                       std::string_view application_protocol) override {
-    std::shared_ptr<const client_context> context = contexts_.get(on);
+    std::shared_ptr<const client_context> context = files_.context(on);
     openssl_ptr<SSL> connection = context->connection(application_protocol);
     session_cache& sessions = context->sessions();
     auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
                                                  std::move(connection), false, handshake_timeout_);
     made->require_protocol(application_protocol);
     made->tls().verify_by(verifier_);
+    if (auto lists = files_.revoked(on)) made->tls().check_revocation(std::move(lists));
     made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions, names_);
     return made;
   }
-  status reload() override { return contexts_.reload(); }
-  security::certificates_in_use certificates(loop& on) override { return contexts_.certificates(on); }
+  status load() { return files_.load(); }
+  status reload() override { return files_.reload(); }
+  security::certificates_in_use certificates(loop& on) override { return files_.certificates(on); }
   [[nodiscard]] std::string_view name_override() const noexcept override { return target_name_; }
 
  private:
@@ -54,15 +56,15 @@ class secured_client final : public security::client_security {
   const engine::name_rules names_;
   const duration handshake_timeout_;
   const peer_verifier verifier_;
-  reloading<client_context> contexts_;
+  security_files<client_context, client_options> files_;
 };
 
 }  // namespace
 
 result<std::shared_ptr<security::client_security>> client_options::build() const {
-  std::shared_ptr<security::client_security> made = std::make_shared<secured_client>(*this);
-  if (status s = made->reload(); !s.ok()) return s;
-  return made;
+  auto made = std::make_shared<secured_client>(*this);
+  if (status s = made->load(); !s.ok()) return s;
+  return std::shared_ptr<security::client_security>(std::move(made));
 }
 
 }  // namespace coracle::tls

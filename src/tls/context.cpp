@@ -99,6 +99,13 @@ std::string verify_error_text(const handshake_state& state, int error, const X50
     case X509_V_ERR_INVALID_CA:
       return text.append("its issuer is not a CA (") + subject_of(at) +
              "): reissue that with basicConstraints CA:TRUE";
+    case X509_V_ERR_CERT_REVOKED:
+      return text.append("a CRL of its issuer lists it as revoked (") + subject_of(at) +
+             "): issue another one";
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+      return text.append("no CRL of its issuer tells whether it is revoked (") + subject_of(at) +
+             "): add one to revocation_options::directory, signed by a key that may sign CRLs (keyUsage "
+             "cRLSign), or do not set deny_undetermined";
     default: return text.append(X509_verify_cert_error_string(error)) + " (" + subject_of(at) + ")";
   }
 }
@@ -118,17 +125,58 @@ status failed(const std::string& what_failed) {
   return status::failed_precondition(what_failed + ": " + take_error("OpenSSL reports no reason"));
 }
 
-// Called with ok for each certificate of a chain that is accepted, the peer's own last.
+// A chain ends with the first certificate that is trusted. Null: it is a root, or its issuer is not trusted.
+// Returns false if OpenSSL has failed.
+bool find_issuer_above(const handshake_state& state, X509_STORE_CTX& chain, X509& last,
+                       openssl_ptr<X509>& found) noexcept {
+  if (X509_NAME_cmp(X509_get_subject_name(&last), X509_get_issuer_name(&last)) == 0) return true;
+  X509* issuer = nullptr;
+  int outcome = 0;
+  if (state.domain_cas) {  // the context's own store is empty
+    for (int i = 0; outcome == 0 && i < sk_X509_num(state.domain_cas); ++i) {
+      X509* const one = sk_X509_value(state.domain_cas, i);
+      const int issued = X509_check_issued(one, &last);
+      if (issued == X509_V_ERR_UNSPECIFIED) outcome = -1;  // without memory, say
+      if (issued != X509_V_OK) continue;
+      issuer = one;
+      outcome = X509_up_ref(one) == 1 ? 1 : -1;
+    }
+  } else {
+    outcome = X509_STORE_CTX_get1_issuer(&issuer, &chain, &last);
+  }
+  ERR_clear_error();
+  if (outcome == 1) found.reset(issuer);
+  return outcome >= 0;
+}
+
+// What revokes a chain, or keeps that from being known.
+revocation_lists::finding revocation_of(const handshake_state& state, X509_STORE_CTX& chain) noexcept {
+  const STACK_OF(X509)& all = *X509_STORE_CTX_get0_chain(&chain);
+  X509& last = *sk_X509_value(&all, sk_X509_num(&all) - 1);
+  openssl_ptr<X509> above;
+  if (!find_issuer_above(state, chain, last, above)) return {X509_V_ERR_UNSPECIFIED, &last};
+  return state.revocations->check(all, above.get());
+}
+
+// Called with ok for each certificate of a chain that is accepted, the peer's own last: the chain is complete
+// and verified then.
 int record_verify_error(int ok, X509_STORE_CTX* chain) {
   auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  if (ok && (X509_STORE_CTX_get_error_depth(chain) > 0 ||
-             accepted_by_verifier(*ssl, *X509_STORE_CTX_get0_cert(chain), true)))
-    return ok;
+  handshake_state& state = handshake_state::of(ssl);
+  if (ok && X509_STORE_CTX_get_error_depth(chain) > 0) return ok;
+  if (ok && state.revocations) {
+    const auto found = revocation_of(state, *chain);
+    if (found.error != X509_V_OK) {
+      X509_STORE_CTX_set_error(chain, found.error);
+      X509_STORE_CTX_set_current_cert(chain, found.at);
+      ok = 0;
+    }
+  }
+  if (ok && accepted_by_verifier(*ssl, *X509_STORE_CTX_get0_cert(chain), true)) return ok;
   if (ok) {
     X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
     return 0;
   }
-  handshake_state& state = handshake_state::of(ssl);
   // No exception may pass through OpenSSL.
   base::if_memory_allows([&] {
     if (state.verify_error.empty())
@@ -162,6 +210,10 @@ result<openssl_ptr<SSL_CTX>> new_context(const SSL_METHOD* role) {
   SSL_CTX_set_mode(c.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_max_cert_list(c.get(), static_cast<long>(limits::certificates_bytes));
   return c;
+}
+
+openssl_ptr<STACK_OF(X509)> trusted_by(SSL_CTX& c) {
+  return openssl_ptr<STACK_OF(X509)>(X509_STORE_get1_all_certs(SSL_CTX_get_cert_store(&c)));
 }
 
 status use_pair(SSL_CTX& c, const key_pair& from) {
@@ -210,7 +262,7 @@ int keep_session(SSL* ssl, SSL_SESSION* session) {
   if (!state.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
   openssl_ptr<SSL_SESSION> taken(session);
   // Without memory for it, the next connection makes a full handshake.
-  base::if_memory_allows([&] { state.sessions->keep(state.host, std::move(taken)); });
+  base::if_memory_allows([&] { state.sessions->keep(state.host, std::move(taken), state.generation); });
   return 1;  // takes ownership
 }
 
@@ -238,6 +290,9 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options,
   if (options.verifier && clients == client_certificates::ignored)
     return status::failed_precondition(
         "server_options::verifier needs certificates of clients: set server_options::client_cas");
+  if (options.revocation != revocation_options() && clients == client_certificates::ignored)
+    return status::failed_precondition(
+        "server_options::revocation needs certificates of clients: set server_options::client_cas");
   if (clients == client_certificates::ignored) return {};
   if (!has_cas)
     return status::failed_precondition(
@@ -291,6 +346,10 @@ openssl_ptr<SSL> server_context::connection() const {
   return ssl;
 }
 
+openssl_ptr<STACK_OF(X509)> server_context::trusted() const {
+  return trusted_by(*by_certificate_.front().context);
+}
+
 int server_context::choose(SSL* ssl, int*, void* self) noexcept {
   const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
   if (!asked) return SSL_TLSEXT_ERR_NOACK;
@@ -305,6 +364,9 @@ int server_context::choose(SSL* ssl, int*, void* self) noexcept {
 // --- client
 
 result<std::shared_ptr<const client_context>> client_context::make(const client_options& options) {
+  if (!options.verify && options.revocation != revocation_options())
+    return status::failed_precondition(
+        "client_options::revocation has no effect without client_options::verify: remove one of them");
   result<openssl_ptr<SSL_CTX>> c = new_context(TLS_client_method());
   if (!c) return c.status();
   SSL_CTX& ctx = **c;
@@ -333,6 +395,8 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
   made->context_ = *std::move(c);
   return std::shared_ptr<const client_context>(std::move(made));
 }
+
+openssl_ptr<STACK_OF(X509)> client_context::trusted() const { return trusted_by(*context_); }
 
 openssl_ptr<SSL> client_context::connection(std::string_view application_protocol) const {
   openssl_ptr<SSL> ssl(SSL_new(context_.get()));

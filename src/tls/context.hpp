@@ -22,6 +22,8 @@ class server_context {
   // Returns an SSL in the server role; SNI may switch it to another certificate. Returns null if memory is
   // exhausted.
   [[nodiscard]] openssl_ptr<SSL> connection() const;
+  // The CAs of clients that are known; may be null.
+  [[nodiscard]] openssl_ptr<STACK_OF(X509)> trusted() const;
   // Without the times of loading.
   [[nodiscard]] const security::certificates_in_use& certificates() const noexcept { return certificates_; }
 
@@ -42,6 +44,8 @@ class client_context {
   // application_protocol: the only one to offer. Returns null if memory is exhausted.
   [[nodiscard]] openssl_ptr<SSL> connection(std::string_view application_protocol = "h2") const;
   [[nodiscard]] session_cache& sessions() const noexcept { return *sessions_; }
+  // The CAs of servers that are known; may be null.
+  [[nodiscard]] openssl_ptr<STACK_OF(X509)> trusted() const;
   // Without the times of loading.
   [[nodiscard]] const security::certificates_in_use& certificates() const noexcept { return certificates_; }
 

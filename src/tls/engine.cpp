@@ -21,6 +21,12 @@ bool is_ip(const std::string& host) noexcept {
          ::inet_pton(AF_INET6, host.c_str(), scratch) == 1;
 }
 
+// RFC 9525: no names from the subject, unless the program permits it, and no wildcards within a label.
+unsigned flags_of(const engine::name_rules& rules) noexcept {
+  const unsigned of_subject = rules.accept_common_name ? 0u : X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  return of_subject | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+}
+
 }  // namespace
 
 engine::engine(openssl_ptr<SSL> connection, bool server, std::chrono::system_clock::time_point present)
@@ -44,8 +50,21 @@ engine::~engine() {
   if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
 
+// A server resumes no session that it has begun with other lists.
+void engine::check_revocation(std::shared_ptr<const revocation_lists> by) {
+  if (!by || !failure_.empty()) return;
+  state_.generation = by->generation();
+  state_.revocations = std::move(by);
+  if (!state_.server) return;
+  const std::string sessions_of = "coracle CRLs " + std::to_string(state_.generation % 1'000'000'000);
+  if (SSL_set_session_id_context(ssl_.get(), reinterpret_cast<const unsigned char*>(sessions_of.data()),
+                                 static_cast<unsigned>(sessions_of.size())) != 1)
+    failure_ = "the TLS handshake failed: out of memory";
+}
+
 void engine::expect_server(std::string_view host, session_cache& sessions, name_rules rules) {
   if (!failure_.empty()) return;
+  rules_ = rules;
   state_.host = host;
   state_.sessions = &sessions;
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl_.get());
@@ -57,17 +76,31 @@ void engine::expect_server(std::string_view host, session_cache& sessions, name_
   } else if (is_ip(state_.host)) {
     fine = X509_VERIFY_PARAM_set1_ip_asc(expected, state_.host.c_str()) == 1;
   } else {
-    // RFC 9525: no names from the subject, unless the program permits it, and no wildcards within a label.
-    const unsigned of_subject = rules.accept_common_name ? 0u : X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
-    X509_VERIFY_PARAM_set_hostflags(expected, of_subject | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(expected, flags_of(rules));
     // An empty name would match any name.
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl_.get(), state_.host.c_str()) == 1;
   }
   if (!fine) failure_ = "the TLS handshake failed: \"" + state_.host + "\" is not a valid server name";
-  const openssl_ptr<SSL_SESSION> earlier = sessions.take(state_.host);
+  const openssl_ptr<SSL_SESSION> earlier = sessions.take(state_.host, state_.generation);
   if (earlier && !session_expired(SSL_SESSION_get0_peer(earlier.get())))
     SSL_set_session(ssl_.get(), earlier.get());
+}
+
+bool engine::covers(std::string_view host) const noexcept {
+  if (!rules_.verify || !rules_.verify_authority || SSL_get_verify_mode(ssl_.get()) == SSL_VERIFY_NONE)
+    return true;
+  X509* const own = SSL_get0_peer_certificate(ssl_.get());
+  // OpenSSL takes a name that begins with a dot for any name below it.
+  if (!own || host.empty() || host.starts_with('.')) return false;
+  char text[INET6_ADDRSTRLEN] = {};
+  unsigned char ip[16];
+  if (host.size() < sizeof text) {
+    std::memcpy(text, host.data(), host.size());
+    const bool is_v4 = ::inet_pton(AF_INET, text, ip) == 1;
+    if (is_v4 || ::inet_pton(AF_INET6, text, ip) == 1) return X509_check_ip(own, ip, is_v4 ? 4 : 16, 0) == 1;
+  }
+  return X509_check_host(own, host.data(), host.size(), flags_of(rules_), nullptr) == 1;
 }
 
 void engine::feed(bytes_view bytes) {
@@ -87,6 +120,12 @@ void engine::keep_unread() {
 }
 
 engine::step engine::handshake() {
+  const step outcome = advance_handshake();
+  if (outcome != step::more) state_.revocations = nullptr;
+  return outcome;
+}
+
+engine::step engine::advance_handshake() {
   if (!failure_.empty()) return step::failed;
   ERR_clear_error();
   const int outcome = SSL_do_handshake(ssl_.get());

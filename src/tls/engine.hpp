@@ -50,10 +50,18 @@ class engine {
   struct name_rules {
     bool verify = true;  // else the name is for SNI alone, and may be empty
     bool accept_common_name = false;
+    bool verify_authority = true;  // of calls, see covers()
   };
   // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
   void expect_server(std::string_view host, session_cache& sessions, name_rules rules);
   void expect_server(std::string_view host, session_cache& sessions) { expect_server(host, sessions, {}); }
+
+  // Client, after the handshake: whether the server's certificate has this name as well, by the same rules;
+  // true if they verify no names of calls.
+  [[nodiscard]] bool covers(std::string_view host) const noexcept;
+
+  // Before the handshake, and before expect_server(): the CRLs by which the peer is verified; may be null.
+  void check_revocation(std::shared_ptr<const revocation_lists> by);
 
   // Before the handshake: the user's verifier, which may be empty.
   void verify_by(peer_verifier v) noexcept { state_.verifier = std::move(v); }
@@ -84,11 +92,13 @@ class engine {
   [[nodiscard]] const SSL& connection() const noexcept { return *ssl_; }
 
  private:
+  step advance_handshake();
   bool verified() noexcept;
   step failed(bool shaking_hands) noexcept;
   [[nodiscard]] bool session_expired(X509* certificate) const noexcept;
 
   record_bio records_;
+  name_rules rules_;
   handshake_state state_;
   base::output_buffer kept_;
   std::string failure_;

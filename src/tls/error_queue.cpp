@@ -46,6 +46,9 @@ const char* known(int reason, bool server) noexcept {
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
       return server ? "the client does not trust the CA of the server's certificate"
                     : "the server does not trust the CA of the client's certificate";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+      return server ? "the client reports that the server's certificate is revoked"
+                    : "the server reports that the client's certificate is revoked";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
       return server ? "the client reports that the server's certificate has expired"
                     : "the server reports that the client's certificate has expired";

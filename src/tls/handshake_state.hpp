@@ -2,10 +2,12 @@
 #pragma once
 
 #include "coracle/tls/peer_verifier.hpp"
+#include "tls/revocation_lists.hpp"
 #include "tls/session_cache.hpp"
 
 #include <openssl/ssl.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,13 @@ struct handshake_state {
   // The user's, or null.
   peer_verifier verifier;
   bool verifier_asked = false;
+  // By which the peer's chain is verified; null: no CRLs, or the handshake has ended, since long lists would
+  // stay with each connection.
+  std::shared_ptr<const revocation_lists> revocations;
+  // The CAs of the peer's trust domain while its chain is verified. Null: the CAs are those of the context.
+  STACK_OF(X509) * domain_cas = nullptr;
+  // Sessions belong to the lists by which their peers were let in. 0: no CRLs.
+  std::uint64_t generation = 0;
   // Why the verification of the peer's certificate failed.
   std::string verify_error;
 

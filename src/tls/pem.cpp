@@ -98,7 +98,7 @@ result<std::vector<openssl_ptr<X509>>> read_certificates(const pem_source& from,
   ERR_clear_error();
   const openssl_ptr<BIO> bio = over(*text);
   std::vector<openssl_ptr<X509>> found;
-  while (openssl_ptr<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+  while (openssl_ptr<X509> one{PEM_read_bio_X509(bio.get(), nullptr, &no_password, nullptr)}) {
     // Lets OpenSSL read the extensions now. If it did so in a handshake, and memory ran out there, it would
     // reject the certificate from then on.
     X509_check_purpose(one.get(), -1, 0);

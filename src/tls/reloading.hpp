@@ -61,6 +61,11 @@ class reloading {
     check(on);
     return loaded_;
   }
+  // Returns the current object, without a look at the files. The same requirement.
+  [[nodiscard]] std::shared_ptr<const T> loaded() {
+    const std::lock_guard lock(mutex_);
+    return loaded_;
+  }
   // Returns what the current object lists, with the history of its files. Checks them as get() does.
   security::certificates_in_use certificates(loop& on) {
     const std::lock_guard lock(mutex_);

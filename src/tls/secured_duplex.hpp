@@ -57,6 +57,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
     raw_->read_addresses(local, peer);
   }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
+  [[nodiscard]] bool covers(std::string_view host) const noexcept override { return engine_.covers(host); }
   [[nodiscard]] net::handshake_end handshake() const noexcept override { return handshake_; }
   [[nodiscard]] std::string_view end_reason() const noexcept override {
     return end_reason_.empty() ? raw_->end_reason() : end_reason_;

@@ -6,11 +6,13 @@
 
 namespace coracle::tls {
 
-openssl_ptr<SSL_SESSION> session_cache::take(std::string_view host) {
+openssl_ptr<SSL_SESSION> session_cache::take(std::string_view host, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   const auto found = by_host_.find(host);
-  if (found == by_host_.end() || found->second.empty()) return {};
-  openssl_ptr<SSL_SESSION>& newest = found->second.back();
+  if (found == by_host_.end()) return {};
+  std::erase_if(found->second, [generation](const entry& e) { return e.generation != generation; });
+  if (found->second.empty()) return {};
+  openssl_ptr<SSL_SESSION>& newest = found->second.back().session;
   if (SSL_SESSION_get_protocol_version(newest.get()) < TLS1_3_VERSION) {
     SSL_SESSION_up_ref(newest.get());
     return openssl_ptr<SSL_SESSION>(newest.get());
@@ -20,16 +22,16 @@ openssl_ptr<SSL_SESSION> session_cache::take(std::string_view host) {
   return taken;
 }
 
-void session_cache::keep(std::string_view host, openssl_ptr<SSL_SESSION> session) {
+void session_cache::keep(std::string_view host, openssl_ptr<SSL_SESSION> session, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   auto found = by_host_.find(host);
   if (found == by_host_.end()) {
     if (by_host_.size() >= limits::session_hosts) by_host_.erase(by_host_.begin());
     found = by_host_.try_emplace(std::string(host)).first;
   }
-  std::vector<openssl_ptr<SSL_SESSION>>& kept = found->second;
+  std::vector<entry>& kept = found->second;
   if (kept.size() >= limits::sessions_per_host) kept.erase(kept.begin());
-  kept.push_back(std::move(session));
+  kept.push_back({std::move(session), generation});
 }
 
 }  // namespace coracle::tls

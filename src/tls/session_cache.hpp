@@ -3,6 +3,7 @@
 
 #include "tls/openssl_ptr.hpp"
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -15,12 +16,17 @@ namespace coracle::tls {
 class session_cache {
  public:
   // Returns the newest session for the host, or null. A TLS 1.3 session is used only once (RFC 8446 C.4).
-  openssl_ptr<SSL_SESSION> take(std::string_view host);
-  void keep(std::string_view host, openssl_ptr<SSL_SESSION> session);
+  // generation: of the CRLs in use; sessions of other ones are dropped.
+  openssl_ptr<SSL_SESSION> take(std::string_view host, std::uint64_t generation = 0);
+  void keep(std::string_view host, openssl_ptr<SSL_SESSION> session, std::uint64_t generation = 0);
 
  private:
+  struct entry {
+    openssl_ptr<SSL_SESSION> session;
+    std::uint64_t generation;
+  };
   std::mutex mutex_;
-  std::map<std::string, std::vector<openssl_ptr<SSL_SESSION>>, std::less<>> by_host_;
+  std::map<std::string, std::vector<entry>, std::less<>> by_host_;
 };
 
 }  // namespace coracle::tls

@@ -56,22 +56,28 @@ std::string_view trust_domain_of(std::string_view id) noexcept {
   return domain;
 }
 
-// Takes the CAs out of the text as it is parsed, so that no document is built.
+// Takes the CAs out of the text as it is parsed, so that no document is built. Members that occur twice are
+// refused: parsers differ in which of the two counts, and a domain must not trust the CAs of both.
 class spiffe_roots::reader final : public json_sax {
  public:
   explicit reader(spiffe_roots& to) noexcept : to_(to) {}
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] bool has_domains() const noexcept { return has_domains_; }
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool null() override { return is_permitted(type::other); }
+  bool boolean(bool) override { return is_permitted(type::other); }
+  bool number_integer(number_integer_t) override { return is_permitted(type::other); }  // a negative one
+  bool number_unsigned(number_unsigned_t) override { return is_permitted(type::number); }
+  bool number_float(number_float_t, const string_t&) override { return is_permitted(type::other); }
   bool binary(binary_t&) override { return false; }
   bool string(string_t& value) override {
-    if (is_in_key() && path_.size() == 5 && path_[4].name == "use") use_ = std::move(value);
-    else if (is_in_key() && path_.size() == 6 && path_[4].name == "x5c" && path_[5].is_list)
+    if (!is_permitted(type::text)) return false;
+    if (is_in_key() && path_.size() == 5 && path_[4].name == "use") {
+      if (std::exchange(has_use_, true)) return refuse("has a key with \"use\" twice");
+      use_ = std::move(value);
+    } else if (is_in_key() && path_.size() == 6 && path_[4].name == "x5c") {
       certificates_.push_back(std::move(value));
+    }
     return true;
   }
   bool key(string_t& name) override {
@@ -79,11 +85,18 @@ class spiffe_roots::reader final : public json_sax {
     return true;
   }
   bool start_object(std::size_t) override {
+    if (!is_permitted(type::object)) return false;
+    if (path_.size() == 1 && path_[0].name == "trust_domains" && std::exchange(has_domains_, true)) {
+      problem_ = "is not valid: it has \"trust_domains\" twice";
+      return false;
+    }
     if (is_in_domain() && path_.size() == 2) {
       if (!is_trust_domain(domain())) return refuse("is not a trust domain");
+      if (to_.by_domain_.contains(domain())) return refuse("occurs twice");
       has_keys_ = false;
     }
     if (is_in_key() && path_.size() == 4) {
+      has_use_ = has_x5c_ = false;
       use_.clear();
       certificates_.clear();
     }
@@ -101,7 +114,11 @@ class spiffe_roots::reader final : public json_sax {
     return true;
   }
   bool start_array(std::size_t) override {
-    if (is_in_domain() && path_.size() == 3 && path_[2].name == "keys") has_keys_ = true;
+    if (!is_permitted(type::list)) return false;
+    if (is_in_domain() && path_.size() == 3 && path_[2].name == "keys" && std::exchange(has_keys_, true))
+      return refuse("has \"keys\" twice");
+    if (is_in_key() && path_.size() == 5 && path_[4].name == "x5c" && std::exchange(has_x5c_, true))
+      return refuse("has a key with \"x5c\" twice");
     return open(true);
   }
   bool end_array() override {
@@ -118,6 +135,36 @@ class spiffe_roots::reader final : public json_sax {
     bool is_list = false;
     std::string name;  // of the member that is open
   };
+  enum class type : std::uint8_t { other, object, list, text, number };
+
+  // What the value that begins here must be; `other` where nothing is read.
+  [[nodiscard]] type expected() const {
+    if (path_.size() == 1) return path_[0].name == "trust_domains" ? type::object : type::other;
+    if (!is_in_domain()) return type::other;
+    const std::string& member = path_.back().name;
+    if (path_.size() == 2) return type::object;
+    if (path_.size() == 3 && member == "keys") return type::list;
+    if (path_.size() == 3 && member == "spiffe_sequence") return type::number;
+    if (!is_in_key()) return type::other;
+    if (path_.size() == 4) return type::object;
+    if (path_.size() == 5 && member == "x5c") return type::list;
+    if (path_.size() == 5 && (member == "use" || member == "kty")) return type::text;
+    return path_.size() == 6 && path_[4].name == "x5c" ? type::text : type::other;
+  }
+  [[nodiscard]] bool is_permitted(type t) {
+    const type wanted = expected();
+    if (wanted == type::other || wanted == t) return true;
+    constexpr const char* names[] = {"", "an object", "a list", "a text", "a number"};
+    const std::string rule = std::string(" must be ") + names[static_cast<std::size_t>(wanted)];
+    if (path_.size() < 3) {
+      problem_ = "is not valid: \"" + base::printable(path_.back().name) + "\"" + rule;
+      return false;
+    }
+    std::size_t at = path_.size() - 1;
+    while (path_[at].is_list) --at;  // which has no name
+    return refuse("has a wrong type: " + std::string(at + 1 < path_.size() ? "each of " : "") + "\"" +
+                  path_[at].name + "\"" + rule);
+  }
 
   bool open(bool is_list) {
     constexpr std::size_t levels_max = 16;
@@ -161,28 +208,38 @@ class spiffe_roots::reader final : public json_sax {
 
   spiffe_roots& to_;
   std::vector<level> path_;
+  bool has_domains_ = false;
   bool has_keys_ = false;  // of the domain that is open
-  std::string use_;  // of the key that is open
+  bool has_use_ = false;  // the key that is open
+  bool has_x5c_ = false;
+  std::string use_;
   std::vector<std::string> certificates_;
   std::string problem_;
 };
 
+result<std::unique_ptr<const spiffe_roots>> spiffe_roots::parse(std::string_view text) {
+  if (text.size() > limits::spiffe_bundle_map_bytes)
+    return status::failed_precondition("has more than " + std::to_string(limits::spiffe_bundle_map_bytes) +
+                                       " bytes");
+  auto made = std::make_unique<spiffe_roots>();
+  reader r(*made);
+  if (!nlohmann::json::sax_parse(text, &r)) return status::failed_precondition(r.problem());
+  if (!r.has_domains()) return status::failed_precondition("has no \"trust_domains\"");
+  return std::unique_ptr<const spiffe_roots>(std::move(made));
+}
+
 result<std::unique_ptr<const spiffe_roots>> spiffe_roots::read(const std::string& file) {
-  const auto invalid = [&file](const std::string& why) {
-    return status::failed_precondition("the SPIFFE bundle map file " + file + " " + why);
+  const auto invalid = [&file](std::string_view why) {
+    return status::failed_precondition(("the SPIFFE bundle map file " + file + " ").append(why));
   };
   std::ifstream in(file, std::ios::binary);
   std::string text(limits::spiffe_bundle_map_bytes + 1, '\0');
   if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!in.is_open() || in.bad()) return invalid("cannot be read");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > limits::spiffe_bundle_map_bytes)
-    return invalid("has more than " + std::to_string(limits::spiffe_bundle_map_bytes) + " bytes");
-  auto made = std::make_unique<spiffe_roots>();
-  reader r(*made);
-  if (!nlohmann::json::sax_parse(text, &r)) return invalid(r.problem());
-  if (made->by_domain_.empty()) return invalid("has no \"trust_domains\"");
-  return std::unique_ptr<const spiffe_roots>(std::move(made));
+  auto parsed = parse(text);
+  if (!parsed) return invalid(parsed.status().message());
+  return parsed;
 }
 
 void spiffe_roots::verify_in(SSL_CTX& context) const {
@@ -242,9 +299,12 @@ int spiffe_roots::verify(X509_STORE_CTX* chain, void* self) noexcept {
     return 0;
   }
   X509_STORE_CTX_set0_trusted_stack(chain, roots);
+  state.domain_cas = roots;
   // A CA that is trusted explicitly need not be a root.
   X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(chain), X509_V_FLAG_PARTIAL_CHAIN);
-  return X509_verify_cert(chain);
+  const int outcome = X509_verify_cert(chain);
+  state.domain_cas = nullptr;
+  return outcome;
 }
 
 }  // namespace coracle::tls

@@ -20,8 +20,11 @@ namespace coracle::tls {
 class spiffe_roots {
  public:
   // Parses `{"trust_domains": {"example.org": {"keys": [{"use": "x509-svid", "x5c": ["..."]}]}}}`: a JWKS for
-  // each trust domain, of whose keys those with another use are ignored. One that is invalid makes the whole
-  // map invalid: FAILED_PRECONDITION, which names `file`. Blocks while it reads the file.
+  // each trust domain, of whose keys those with another use are ignored. A map without domains is valid, and
+  // accepts no peer. A part that is invalid, or of another type, makes the whole map invalid:
+  // FAILED_PRECONDITION, which says what is wrong with the text: "is not valid JSON".
+  [[nodiscard]] static result<std::unique_ptr<const spiffe_roots>> parse(std::string_view text);
+  // The same of a file, which an error names. Blocks while it reads the file.
   [[nodiscard]] static result<std::unique_ptr<const spiffe_roots>> read(const std::string& file);
 
   // Has the connections of the context verify their peers by these, which must outlive them.

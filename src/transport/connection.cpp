@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "security/authority_host.hpp"
 #include "transport/exchange.hpp"
 #include "transport/http1_session.hpp"
 #include "transport/http2_instruments.hpp"
@@ -110,6 +111,13 @@ connection::~connection() {
 void connection::make_peer() {
   kept_by_calls_ = std::make_shared<connection_peer>(
       connection_peer{peer_address(), auth() ? auth()->shared_from_this() : nullptr});
+}
+
+bool connection::covers(std::string_view authority) noexcept {
+  if (!auth() || (authority_ && *authority_ == authority)) return true;
+  if (!security::is_host_with_port(authority) || !stream_->covers(security::host_of(authority))) return false;
+  base::if_memory_allows([&] { authority_ = std::make_unique<std::string>(authority); });
+  return true;
 }
 
 std::shared_ptr<std::size_t> connection::share_orphaned_calls() {
@@ -597,6 +605,7 @@ void connection::report_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
                           (http1_ ? http1_->memory_bytes() : 0) +
                           (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
+                          (header_cache_ ? header_cache_->memory_bytes : 0) +
                           open_streams() * exchange_cost_bytes;
   accounting_due_ = now > light_bytes || congested_ || !waiting_.empty();
   const std::size_t more_min = http1_ ? 1 : memory_step_bytes;

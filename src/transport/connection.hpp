@@ -71,6 +71,8 @@ struct header_cache {
   header_cache(const header_cache&) = delete;
   header_cache& operator=(const header_cache&) = delete;
   virtual ~header_cache() = default;
+
+  std::size_t memory_bytes = 0;  // that it holds on the heap, for quotas
 };
 
 // Why a connection has ended: what was seen first.
@@ -176,6 +178,8 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   [[nodiscard]] net::handshake_end handshake() const noexcept { return stream_->handshake(); }
   // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
+  // Client: see exchange::covers(). Remembers the last authority that the peer covers.
+  [[nodiscard]] bool covers(std::string_view authority) noexcept;
   [[nodiscard]] const std::shared_ptr<const void>& mark() const noexcept { return stream_->mark(); }
 
   [[nodiscard]] const message_counts& messages() const noexcept { return messages_; }
@@ -308,7 +312,9 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
   stall_watch stall_;
   std::vector<stream_ref> waiting_;  // exchanges waiting for on_uncongested(), in order
   std::size_t reported_memory_bytes_ = 0;
-  std::unique_ptr<std::string> authority_;  // server: of the first request; see exchange::authority()
+  // Of the first request of a server's connection, see exchange::authority(); the last one that the peer of a
+  // client's connection covers.
+  std::unique_ptr<std::string> authority_;
   const char* close_reason_ = nullptr;  // the reason; null: close_at_turn_end() was not called
   // When to check whether the connection has become idle.
   time_point release_at_ = never;

@@ -149,6 +149,8 @@ class exchange {
   [[nodiscard]] std::shared_ptr<const connection_peer> peer() const { return of().peer(); }
   [[nodiscard]] bool is_http1() const noexcept { return of().is_http1(); }
   [[nodiscard]] const auth_context* auth() const noexcept { return of().auth(); }
+  // Client: whether the peer may get requests with this authority, see net::duplex::covers().
+  [[nodiscard]] bool covers(std::string_view authority) const noexcept { return of().covers(authority); }
   // See net::duplex::mark().
   [[nodiscard]] const std::shared_ptr<const void>& mark() const noexcept { return of().mark(); }
 

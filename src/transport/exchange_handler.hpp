@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace coracle::transport {
@@ -15,6 +16,10 @@ using http2::error_code;
 using http2::field;
 using http2::initiator;
 using http2::unary_response;
+// What may differ between header blocks with the same number; see header_source::number().
+using varying_field = hpack::field;
+using varying_name = hpack::block_pattern::varying;
+inline constexpr std::uint32_t numbered_blocks = http2::recurring_blocks::block_count;
 using stream_ref = http2::stream_ref;
 
 class exchange;
@@ -68,12 +73,16 @@ class header_source {
   void set_slot(std::uint32_t slot) noexcept {
     if (engine_) engine_->set_slot(slot);
   }
-  // See http2::connection::header_block_id() and header_block_matches(); for request headers.
+  // See http2::connection::header_block_number() and read_varying_fields(). A list has no fields that vary:
+  // read_varying() leaves `out` as it is, and the list counts as read.
   [[nodiscard]] std::uint32_t number() const noexcept {
-    return engine_ ? engine_->header_block_id() : number_;
+    return engine_ ? engine_->header_block_number() : number_;
   }
-  [[nodiscard]] bool matches(std::uint32_t number) noexcept {
-    return engine_ ? engine_->header_block_matches(number) : number == number_ && number_ != 0;
+  [[nodiscard]] std::span<const varying_name> varying() const noexcept {
+    return engine_ ? engine_->varying_literals() : std::span<const varying_name>();
+  }
+  [[nodiscard]] bool read_varying(std::span<const varying_field>& out) noexcept {
+    return !engine_ || engine_->read_varying_fields(out);
   }
 
  private:

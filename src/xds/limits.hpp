@@ -23,6 +23,9 @@ inline constexpr std::size_t resources_per_response_max = 20'000;
 inline constexpr std::size_t elements_per_resource_max = 200'000;
 // What a client keeps of the resources that it watches, serialized.
 inline constexpr std::size_t cache_bytes_max = 128 * 1024 * 1024;
+// The elements of their lists, and of those of one response. Parsed, an element has up to 512 bytes beside
+// its texts, also one that has two bytes in a message.
+inline constexpr std::size_t cached_elements_max = 2'000'000;
 // A host name (RFC 1035 2.3.4, without the last dot).
 inline constexpr std::size_t host_bytes_max = 253;
 // The version and the nonce of a response: each resource keeps its version.
@@ -66,6 +69,11 @@ inline constexpr std::size_t audit_loggers_max = 16;
 inline constexpr std::size_t policy_depth_max = 16;
 // Aggregate clusters that contain aggregate clusters (gRFC A37).
 inline constexpr std::size_t aggregate_depth_max = 16;
+// The clusters below all aggregate clusters that the routes of a target name: each has policies of its own
+// there, also if it is a part of several.
+inline constexpr std::size_t aggregate_parts_max = 10'000;
+// In the line of the log that says what is wrong with a channel's configuration.
+inline constexpr std::size_t problems_logged_max = 16;
 // Of the text that a NACK contains: a thousand invalid resources have one cause, as a rule.
 inline constexpr std::size_t nack_text_bytes_max = 4 * 1024;
 // What a control plane says of load reports: the names of the clusters that it wants.

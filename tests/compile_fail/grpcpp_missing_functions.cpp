@@ -24,7 +24,6 @@ void clients(grpc::ClientContext& context, grpc::ChannelArguments& arguments) {
   grpc::experimental::AltsCredentials(alts);
   grpc::experimental::LocalCredentials(UDS);
   grpc::experimental::TlsChannelCredentialsOptions tls;
-  tls.set_crl_directory("/crl");
   tls.set_tls_session_key_log_file_path("/keys");
   static const grpc_arg_pointer_vtable none{};
   arguments.SetPointerWithVtable("example", &arguments, &none);

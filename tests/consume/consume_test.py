@@ -1,4 +1,4 @@
-"""Other projects use the library: installed, as a subproject, as a shared library, by make and by FetchContent."""
+"""Other projects use the library as it is installed, by CMake and by make. slow/subproject_test.py has it as a subproject and shared."""
 
 import gzip
 import http.client
@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from programs import ROOT
-from user_project import CHEAP, CONSUME, LIMIT_S, User
+from user_project import CONSUME, LIMIT_S, User, link_by_make, pkg_config_path
 
 pytestmark = pytest.mark.timeout(LIMIT_S)
 WITHOUT_OPENSSL = "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON"
@@ -29,7 +29,6 @@ foreach(version IN LISTS VERSIONS)
   message("${version}: ${coracle_FOUND} ${coracle_oars_FOUND}")
 endforeach()
 """
-IN_OUR_NAMESPACE = re.compile(r"_Z(GV|T[VTISHWC]|T[hv][n0-9_]+)?Z?N[KRO]*7coracle")
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +49,6 @@ def installed(user, prefix):
     return user.build(CONSUME / "installed", user.scratch / "installed", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCORACLE_VERSION={minor}")
 
 
-@pytest.fixture(scope="module")
-def subproject(user):
-    """The library as a part of a project, shared, whose programs and headers go to folders of other names."""
-    return user.build(CONSUME / "subproject", user.scratch / "subproject", *CHEAP, "-DCMAKE_INSTALL_BINDIR=libexec/coracle",
-                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-1")
-
-
-@pytest.fixture(scope="module")
-def shared(user, subproject):
-    """Installed, and then moved."""
-    first = user.install("first", subproject)
-    return first.rename(user.scratch / "shared")
-
-
 def links_openssl(user, program):
     return re.search(r"libssl|libcrypto", user.run("ldd", program))
 
@@ -77,6 +62,12 @@ def test_a_program_without_tls_links_no_openssl(user, installed):
     user.run(installed / "secured")
     assert links_openssl(user, installed / "secured")
     assert not links_openssl(user, installed / "served")
+
+
+def test_a_program_that_does_not_ask_for_control_planes_has_nothing_of_them(user, installed):
+    assert "libre2" not in user.run("ldd", installed / "served")
+    symbols = user.run("nm", "--format=posix", installed / "served")
+    assert "7coracle" in symbols and "7coracle3xds" not in symbols
 
 
 def test_metrics_of_a_program_without_zstd_come_in_gzip(installed):
@@ -175,41 +166,6 @@ def test_without_openssl_only_the_tls_component_is_missing(user, prefix):
     assert "the component tls needs OpenSSL 3.0 or newer" in done.stdout
 
 
-def test_a_subproject_builds_the_shared_library_and_no_tests(user, subproject):
-    user.run(subproject / "program")
-    user.run(subproject / "served")
-
-
-def test_the_plugin_is_found_wherever_it_was_installed(user, shared):
-    assert (shared / "libexec/coracle/protoc-gen-coracle").exists()
-    folder = user.project("moved", "found")
-    user.run(user.build(folder, folder / "build", f"-DCMAKE_PREFIX_PATH={shared}") / "served")
-
-
-@pytest.mark.parametrize("name", ["libcoracle.so", "libcoracle_console.so", "libcoracle_tls.so"])
-def test_the_shared_libraries_export_our_namespace_alone(name, user, shared):
-    (library,) = shared.glob(f"lib*/{name}")
-    exported = [line.split()[0] for line in user.run("nm", "--dynamic", "--defined-only", "--format=posix", library).splitlines()]
-    assert any(symbol.startswith("_ZN7coracle") for symbol in exported), f"{library} exports nothing"
-    assert not [symbol for symbol in exported if not IN_OUR_NAMESPACE.match(symbol)]
-
-
-def pkg_config_path(where):
-    (found,) = where.rglob("coracle.pc")
-    return found.parent
-
-
-@pytest.mark.parametrize("library", ["static", "shared"])
-def test_make_and_pkg_config_link(library, user, request):
-    where = request.getfixturevalue({"static": "prefix", "shared": "shared"}[library])
-    folder = user.project(f"make-{library}", "pkgconfig")
-    modules = pkg_config_path(where)
-    env = {"PKG_CONFIG_PATH": str(modules), "LD_LIBRARY_PATH": str(modules.parent)}
-    user.run("make", cwd=folder, env=env)
-    user.run(folder / "served", env=env)
-    user.run("pkg-config", "--exists", "coracle-tls", env=env)
-
-
 def test_a_program_in_c_links_the_c_interface_alone(user, prefix):
     """With a compiler of C, whose program needs no library of C++ to link."""
     folder = user.scratch / "plain_c"
@@ -221,18 +177,11 @@ def test_a_program_in_c_links_the_c_interface_alone(user, prefix):
     assert user.run("pkg-config", "--static", "--libs", "coracle-c", env=env).split()[1:] == ["-lcoracle_c"]
 
 
-def test_pkg_config_names_private_libraries_for_the_static_library_alone(user, prefix, shared):
-    """A shared library links what it stands on by itself; of a static one, each program has to."""
-    of_shared = user.run("pkg-config", "--libs", "coracle-tls", env={"PKG_CONFIG_PATH": str(pkg_config_path(shared))}).split()
-    of_static = user.run("pkg-config", "--static", "--libs", "coracle-tls", env={"PKG_CONFIG_PATH": str(pkg_config_path(prefix))}).split()
-    assert {"-lcoracle_tls", "-lprotobuf"} <= set(of_shared)
-    assert not {"-luring", "-lssl"} & set(of_shared)
-    assert {"-luring", "-lcares", "-lzstd", "-lssl"} <= set(of_static)
-    assert any("make_zstd" in word for word in of_static), "a program without CMake would have no zstd"
-    assert not any("make_zstd" in word for word in of_shared)
+def test_make_and_pkg_config_link(user, prefix):
+    link_by_make(user, prefix, "make-static")
 
 
-def test_fetch_content_takes_a_local_folder(user, subproject):
-    """What the subproject compiled is compiled here, too."""
-    folder = user.project("fetched", "fetched")
-    user.run(user.build(folder, user.scratch / "built", *CHEAP) / "served")
+def test_pkg_config_names_what_a_static_library_stands_on(user, prefix):
+    named = user.run("pkg-config", "--static", "--libs", "coracle-tls", env={"PKG_CONFIG_PATH": str(pkg_config_path(prefix))}).split()
+    assert {"-luring", "-lcares", "-lzstd", "-lssl"} <= set(named)
+    assert any("make_zstd" in word for word in named), "a program without CMake would have no zstd"

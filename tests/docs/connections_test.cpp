@@ -58,6 +58,15 @@ coracle::status listen_and_reload(coracle::server& server) {
 }
 // --8<-- [end:tls_reload]
 
+// --8<-- [start:revocation]
+coracle::tls::client_options by_crls(std::string directory) {
+  coracle::tls::client_options credentials;
+  credentials.revocation.directory = std::move(directory);
+  credentials.revocation.deny_undetermined = true;  // without a CRL: reject
+  return credentials;
+}
+// --8<-- [end:revocation]
+
 class guarded final : public movie::rpc::MovieService::service {
   // --8<-- [start:peer]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
@@ -255,6 +264,7 @@ TEST(GuideToSecurity, FilesThatAreNotThereAreTheStatusOfListen) {
   server.add(service);
   EXPECT_EQ(listen_securely(server).code(), coracle::status_code::failed_precondition);
   EXPECT_EQ(listen_and_reload(server).code(), coracle::status_code::failed_precondition);
+  EXPECT_EQ(by_crls("/nowhere/crls").build().status().code(), coracle::status_code::failed_precondition);
   EXPECT_EQ(server.listen("127.0.0.1:0", only_for("spiffe://example/ada")).code(),
             coracle::status_code::failed_precondition);
 }

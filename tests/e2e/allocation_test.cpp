@@ -76,6 +76,11 @@ TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   }
 }
 
+TEST_P(steady_call, TakesNothingForOverloadProtection) {
+  make_server(server_options().protect());
+  EXPECT_EQ(taken({}, within(5s)), 0u);
+}
+
 TEST_P(steady_call, TakesNothingForAServiceConfigWithoutRetries) {
   const auto config = service_config::parse(
       R"({"methodConfig":[{"name":[{}],"timeout":"5s","waitForReady":true,"maxResponseMessageBytes":1000}]})");

@@ -19,24 +19,27 @@ class hopping final : public echo_service {
     std::string binary;
     std::string baggage;
     duration left{};
+    criticality level{};
   };
   std::vector<hop> hops;
   bool detached = false;
   bool traces = false;
   std::string tenant;
+  std::optional<criticality> level;
 
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     const auto in = [&](std::string_view key) {
       return std::string(context.metadata().find(key).value_or(""));
     };
     hops.push_back({in("traceparent"), in("tracestate"), in("grpc-trace-bin"), in("baggage"),
-                    context.deadline() - coro::this_executor().now()});
+                    context.deadline() - coro::this_executor().now(), context.criticality()});
     if (traces && context.trace()) context.set_trace(context.trace()->below({1, 2, 3, 4, 5, 6, 7, 8}));
     if (!tenant.empty()) context.baggage().set("tenant", tenant);
     if (request.count() == 0) co_return request;
     const echo::Text onward = text(request.text(), request.count() - 1);
     call_options options;
     options.detached = detached;
+    options.criticality = level;
     co_return co_await echo_stub(*next).Say(onward, options);
   }
 
@@ -101,6 +104,50 @@ TEST_P(propagation, BaggageThatAHandlerChangesIsCarriedOn) {
   call(call_options().add_metadata("baggage", "user=ada"));
   EXPECT_EQ(handler_.hops[0].baggage, "user=ada");
   EXPECT_EQ(handler_.hops[2].baggage, "user=ada,tenant=a%20b%2Cc");
+}
+
+call_options of_level(criticality c) {
+  call_options o;
+  o.criticality = c;
+  return o;
+}
+
+TEST_P(propagation, CriticalityPassesToTheCallsOfHandlers) {
+  call(of_level(criticality::sheddable_plus));
+  for (const auto& hop : handler_.hops) EXPECT_EQ(hop.level, criticality::sheddable_plus);
+}
+
+TEST_P(propagation, AHandlerGivesItsCallsAnotherCriticality) {
+  handler_.level = criticality::sheddable;
+  call({});
+  EXPECT_EQ(handler_.hops[0].level, criticality::critical);
+  EXPECT_EQ(handler_.hops[2].level, criticality::sheddable);
+}
+
+TEST_P(propagation, ADetachedCallIsCriticalAgain) {
+  handler_.detached = true;
+  call(of_level(criticality::sheddable));
+  EXPECT_EQ(handler_.hops[0].level, criticality::sheddable);
+  EXPECT_EQ(handler_.hops[1].level, criticality::critical);
+}
+
+TEST_P(propagation, ClientsAreNotTrustedWithMoreThanCritical) {
+  call(of_level(criticality::critical_plus));
+  for (const auto& hop : handler_.hops) EXPECT_EQ(hop.level, criticality::critical);
+}
+
+TEST_P(propagation, AnUnknownCriticalityIsCritical) {
+  call(call_options().add_metadata("x-request-criticality", "sheddable"));
+  EXPECT_EQ(handler_.hops[0].level, criticality::critical);
+}
+
+TEST_P(propagation, ServersMayTrustTheirClientsWithCriticalPlus) {
+  server_options options;
+  options.max_criticality = criticality::critical_plus;
+  make_server(options);
+  handler_.next = &*channel_;
+  call(of_level(criticality::critical_plus));
+  for (const auto& hop : handler_.hops) EXPECT_EQ(hop.level, criticality::critical_plus);
 }
 
 TEST_P(propagation, ADetachedCallInheritsNothing) {

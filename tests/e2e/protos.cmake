@@ -1,4 +1,4 @@
-coracle_generate(TARGET e2e_tests FAKES PROTOS echo.proto catalog/part.proto catalog/price.proto catalog/catalog.proto
+coracle_generate(TARGET e2e_tests FAKES PROTOS catalog/part.proto catalog/price.proto catalog/catalog.proto
   catalog/small.proto IMPORT_DIRS ${CMAKE_CURRENT_LIST_DIR})
 # Beside the library's own classes of the same definitions.
 coracle_generate(TARGET e2e_tests PROTOS grpc/health/v1/health.proto grpc/reflection/v1/reflection.proto

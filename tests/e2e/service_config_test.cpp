@@ -5,6 +5,9 @@
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/service_config.hpp"
 #include "coracle/server/server_observer.hpp"
+#include "rpc/channel_registry.hpp"
+
+#include <gmock/gmock.h>
 
 namespace coracle::testing_support::service_config_test {
 namespace {
@@ -87,6 +90,47 @@ TEST_F(a_channel, SpreadsItsCallsAsItsServiceConfigSays) {
   call(c);
   wait(1s);
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 5}, {"b", 5}}));
+}
+
+// The events of the only channel that are not about its connections.
+std::vector<std::string> traced_changes(runtime& of) {
+  const auto all = rpc::channel_registry::of(of)->all();
+  const rpc::channel_snapshot now = sync_wait(of, of.at(0), all.begin()->second->stats());
+  std::vector<std::string> found;
+  for (const rpc::traced_event& e : now.trace.latest())
+    if (e.description.starts_with("service config") || e.description.starts_with("Channel"))
+      found.push_back(e.description);
+  return found;
+}
+
+// gRFC A3.
+TEST_F(a_channel, TracesAnotherServiceConfigAndAnotherPolicy) {
+  constexpr const char* in_turn = R"({"loadBalancingConfig":[{"round_robin":{}}]})";
+  auto found = std::make_shared<client::manual_resolver>(at({"a"}));
+  channel_options options;
+  options.resolver = found;
+  options.service_config = config(late);
+  options.resolve_pause = 0s;
+  channel c(client_, "any", insecure(), options);
+  EXPECT_EQ(call(c), "a");
+  const auto changes_with = [&](client::resolution next) {
+    const std::size_t before = traced_changes(client_).size();
+    found->set(std::move(next));
+    wait(1s);
+    std::vector<std::string> all = traced_changes(client_);
+    return std::vector<std::string>(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  };
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  EXPECT_THAT(traced_changes(client_), IsEmpty());
+  EXPECT_THAT(changes_with(at({"a"}).service_config(soon)), ElementsAre("service config updated"));
+  EXPECT_THAT(changes_with(at({"a"}).service_config(in_turn)),
+              ElementsAre("service config updated", "Channel switches to new LB policy \"round_robin\""));
+  EXPECT_THAT(changes_with(at({"a"}).service_config(in_turn)), IsEmpty());
+  EXPECT_THAT(changes_with(at({"a"}).service_config("{")),
+              ElementsAre(testing::StartsWith("service config: it is not valid JSON")));
+  EXPECT_THAT(changes_with(at({"a"})),
+              ElementsAre("service config updated", "Channel switches to new LB policy \"pick_first\""));
 }
 
 constexpr const char* three_attempts =

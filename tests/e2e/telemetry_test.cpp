@@ -287,16 +287,17 @@ TEST_P(telemetry_metrics, CallsHaveALabelOfTheProgram) {
   }
   EXPECT_EQ(find(now, "grpc.client.attempt.started", {key})->value, 2);
   EXPECT_FALSE(find(now, "grpc.server.call.duration", {key}));
-  // The server's method and these two are three series: further labels are counted together.
+  // The server's method and these two are three series: calls with further labels stay with their method.
   for (const char* label : {"a", "b", "c"}) {
     labelled.telemetry_label = label;
     ASSERT_EQ(sync_wait(m.stub().Say(text("hello"), labelled)).status(), status());
   }
   const metrics_snapshot full = m.taken();
   EXPECT_FALSE(find(full, "grpc.client.call.duration", {{key.first, "c"}}));
-  EXPECT_EQ(
-      find(full, "grpc.client.call.duration", {{key.first, ""}, {"grpc.method", "other"}})->histogram->count,
-      3U);
+  EXPECT_EQ(find(full, "grpc.client.call.duration", {{key.first, ""}, {"grpc.method", "echo.Echo/Say"}})
+                ->histogram->count,
+            4U);
+  EXPECT_FALSE(find(full, "grpc.client.call.duration", {{"grpc.method", "other"}}));
 }
 
 TEST_P(telemetry_metrics, AServerReportsWhatItHas) {

@@ -123,6 +123,36 @@ TEST_P(Tls, TellsTheClientWhoAnswers) {
   EXPECT_TRUE(peer->auth->has_identity(peer_identity::kind::dns_name, "movies.example"));
 }
 
+// gRFC A81
+TEST_P(Tls, SendsACallForAnotherNameOnlyIfTheCertificateHasIt) {
+  serve(served_as("server"));
+  call_by(trusting("ca"));
+  const auto asked_for = [this](const char* authority) {
+    call_options options;
+    options.authority = authority;
+    return text(options);
+  };
+  for (int again = 0; again < 2; ++again) {  // the name that was checked last is remembered
+    EXPECT_EQ(asked_for("movies.example:1"), "no certificate");
+    EXPECT_EQ(asked_for("[::1]:443"), "no certificate");
+    EXPECT_EQ(
+        asked_for("other.example:443"),
+        "UNAVAILABLE: the server's certificate is not valid for \"other.example:443\", the authority of the "
+        "call, but for localhost, movies.example, 127.0.0.1, ::1: use one of its names, or issue one with a "
+        "subjectAltName for that host");
+    EXPECT_THAT(asked_for("127.0.0.2"), HasSubstr("is not valid for"));
+    EXPECT_EQ(text(), "no certificate");
+  }
+  tls::client_options lenient = trusting("ca");
+  lenient.verify_authority = false;
+  call_by(lenient);
+  EXPECT_EQ(asked_for("other.example:443"), "no certificate");
+  lenient.verify_authority = true;
+  lenient.verify_name = false;
+  call_by(lenient);
+  EXPECT_EQ(asked_for("other.example:443"), "no certificate");
+}
+
 TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
   serve(served_as("recipe"));
   tls::client_options credentials = trusting("recipe_ca");

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -369,7 +370,7 @@ class user {
     switch (e.type) {
       case kind::headers:
         require(!k.ended);
-        if (!((choice_ & 32) && engine.header_block_matches(number_))) read_fields();
+        if (!((choice_ & 32) && engine.header_block_number() == number_ && read_varying())) read_fields();
         if (choice_ & 2) head(e.stream, choice_ & 4 ? 1 : 0);
         if (choice_ & 4) reply(e.stream, choice_);
         break;
@@ -402,7 +403,16 @@ class user {
       touch(as_bytes(f.value));
       engine.set_slot(f.slot + 1);
     }
-    number_ = engine.header_block_id();
+    number_ = engine.header_block_number();
+  }
+  bool read_varying() {
+    std::span<const hpack::field> varying;
+    if (!engine.read_varying_fields(varying)) return false;
+    for (const hpack::field& f : varying) {
+      touch(as_bytes(f.name));
+      touch(as_bytes(f.value));
+    }
+    return true;
   }
   // Reads every byte, for AddressSanitizer.
   void touch(bytes_view bytes) {

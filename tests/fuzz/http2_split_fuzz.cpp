@@ -5,8 +5,16 @@
 #include "fuzz/http2_session.hpp"
 #include "http2/frame.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace coracle;
 using namespace coracle::http2;
@@ -60,6 +68,8 @@ class reader {
   [[nodiscard]] std::string_view output() { return as_text(engine_.output().pending()); }
 
  private:
+  using header_fields = std::vector<std::pair<std::string, std::string>>;
+
   void feed(const pieces& bytes) { engine_.feed(bytes, time_point{}); }
   event next() { return engine_.next(); }
 
@@ -80,28 +90,47 @@ class reader {
     if (e.type == event::kind::headers) read_fields(recognise);
     if (e.type == event::kind::reset) engine_.release(e.stream);
   }
-  // Keeps the last headers that have a number until others have one, as a server does: trailers, malformed
-  // and refused requests may stand between the two, and may change the table.
+  // Keeps the headers that have a number, as a server does: trailers, malformed and refused requests may
+  // stand between two of a number, and may change the table. The fields of a malformed one do not count.
   void read_fields(bool recognise) {
-    if (recognise && engine_.header_block_matches(number_)) {
-      note(fields_);
-    } else {
-      std::string fields;
-      for (field f; engine_.next_field(f);) fields.append(f.name).append("=").append(f.value).append(";");
-      note(fields);
-      if (const std::uint32_t number = engine_.headers_ok() ? engine_.header_block_id() : 0) {
-        number_ = number;
-        fields_ = std::move(fields);
-      }
+    header_fields fields;
+    if (!recognise || !read_repeated(fields)) {
+      for (field f; engine_.next_field(f);) fields.emplace_back(f.name, f.value);
+      const std::uint32_t number = engine_.header_block_number();
+      if (number != 0 && engine_.headers_ok()) kept_[number] = fields;
     }
+    if (engine_.headers_ok())
+      for (const auto& [name, value] : fields) note(name + "=" + value + ";");
     note(engine_.headers_ok() ? " good" : " bad");
+  }
+  bool read_repeated(header_fields& fields) {
+    const auto known = kept_.find(engine_.header_block_number());
+    if (known == kept_.end()) return false;
+    const auto count = [](const auto& of, std::string_view name, auto name_of) {
+      return std::count_if(of.begin(), of.end(), [&](const auto& one) { return name_of(one) == name; });
+    };
+    // A name that varies stands for all fields of this name.
+    const auto varying_names = engine_.varying_literals();
+    for (const auto& v : varying_names)
+      if (count(varying_names, v.name, [](const auto& one) { return one.name; }) !=
+          count(known->second, v.name, [](const auto& one) { return std::string_view(one.first); }))
+        return false;
+    std::span<const hpack::field> varying;
+    if (!engine_.read_varying_fields(varying)) return false;
+    fields = known->second;
+    std::map<std::string, std::size_t, std::less<>> taken;
+    for (const hpack::field& f : varying) {
+      std::size_t skip = taken[std::string(f.name)]++;
+      for (auto& [name, value] : fields)
+        if (name == f.name && skip-- == 0) value = f.value;
+    }
+    return true;
   }
   void note(std::string_view text) { trace_.append(text); }
 
   connection engine_;
   std::string trace_;
-  std::string fields_;
-  std::uint32_t number_ = 0;
+  std::map<std::uint32_t, header_fields> kept_;
   stream_ref data_of_ = no_stream;
 };
 

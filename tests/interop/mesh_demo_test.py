@@ -18,7 +18,7 @@ def test_the_promises_are_kept(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "kept: No call has failed" in done.stdout and "BROKEN" not in done.stdout, done.stdout
     shown = file.read_text()
-    for text in ("17 of 17 promises are kept", "mesh-client", "backend-3", "<svg"):
+    for text in ("18 of 18 promises are kept", "mesh-client", "backend-3", "<svg"):
         assert text in shown, f"the page has no {text!r}"
 
 

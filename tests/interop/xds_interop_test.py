@@ -13,7 +13,8 @@ grpc = pytest.importorskip("grpc", reason="./dev peers installs it")
 from control_plane import OwnPlane, wire  # noqa: E402
 from programs import Background, own, peer, run  # noqa: E402
 from testing_protos import testing  # noqa: E402
-from xds_resources import cluster, endpoint, endpoints, listener, locality, message, packed, routes, to  # noqa: E402
+from xds_resources import accepted, chain, cluster, endpoint, endpoints, inbound, listener, locality, message, packed, routes, secured, to  # noqa: E402
+from xds_servers_test import MUTUAL, providers, tls_of  # noqa: E402, F401
 
 LIMIT_S = 20
 QPS = 300
@@ -250,12 +251,12 @@ def test_a_server_reports_the_health_that_a_driver_sets(world):
 
 
 def test_the_status_of_the_client_is_shown(world):
-    """csds; that of grpc-go 1.64 has no targets."""
+    """csds"""
     address = f"127.0.0.1:{world.client.port}"
     done = run(own("coracle"), "xds", address, "-p", "--json")
     assert done.returncode == 0, done.stderr
     [shown] = json.loads(done.stdout)["clients"]
-    assert shown["target"] in (f"xds:///{NAME}", "") and shown["node"]["id"] == "interop", shown
+    assert shown["target"] == f"xds:///{NAME}" and shown["node"]["id"] == "interop", shown
     resources = {(one["type"], one["name"]): one for one in shown["resources"]}
     assert set(resources) == {("Listener", NAME), ("RouteConfiguration", "routes"), ("Cluster", "all"), ("ClusterLoadAssignment", "all")}
     assert all(one["state"] == "ACKED" and one["version"] and not one["error"] for one in resources.values()), resources
@@ -267,6 +268,90 @@ def test_the_status_of_the_client_is_shown(world):
     [nacked] = [one for one in json.loads(run(own("coracle"), "xds", address, "-p", "--json").stdout)["clients"][0]["resources"] if one["state"] == "NACKED"]
     assert nacked["name"] == "routes" and nacked["version"] != nacked["error"]["version"] and nacked["error"]["text"], nacked
     assert f"version {nacked['error']['version']}: " in text and f"version {nacked['version']} since " in text, text
+
+
+def bootstrap_with(providers, plane):  # noqa: F811
+    return {"GRPC_XDS_BOOTSTRAP_CONFIG": json.dumps({
+        "node": {"id": "interop"}, "xds_servers": [{"server_uri": plane.address, "channel_creds": [{"type": "insecure"}]}],
+        "certificate_providers": providers, "server_listener_resource_name_template": "server/%s"})}
+
+
+class SecureServer:
+    """In secure mode, with its port and that of what is not secured."""
+
+    def __init__(self, ports, certificates):
+        self.port, self.maintenance_port = ports
+        ca, certificate, key = (path.read_bytes() for path in (certificates.ca, certificates.client, certificates.client_key))
+        address = f"localhost:{self.port}"
+        self.channels = {
+            "plaintext": lambda: grpc.insecure_channel(address),
+            "TLS": lambda: grpc.secure_channel(address, grpc.ssl_channel_credentials(ca)),
+            "mutual TLS": lambda: grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, key, certificate))}
+
+    def accepted(self):
+        """What it accepts of a client that knows nothing of xDS."""
+        return {kind for kind, open_channel in self.channels.items() if self.accepts(open_channel)}
+
+    @staticmethod
+    def accepts(open_channel):
+        with open_channel() as channel:
+            method = channel.unary_unary("/grpc.testing.TestService/EmptyCall", lambda m: m.SerializeToString(), testing().Empty.FromString)
+            try:
+                method(testing().Empty(), timeout=LIMIT_S)
+            except grpc.RpcError as error:
+                assert error.code() == grpc.StatusCode.UNAVAILABLE, error
+                return False
+            return True
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def secure_server(request, plane, certificates, providers):  # noqa: F811
+    program, find = SERVERS[request.param]
+    made = SecureServer(free_ports(2), certificates)
+    with Background(find(program), f"--port={made.port}", f"--maintenance_port={made.maintenance_port}", "--secure_mode=true",
+                    "--host_name_override=one", env=bootstrap_with(providers, plane)):
+        yield made
+
+
+@pytest.fixture(scope="module", params=CLIENTS)
+def secure_client(request, plane, providers):  # noqa: F811
+    program, find = CLIENTS[request.param]
+    [port] = free_ports(1)
+    with Background(find(program), "--server=xds:///secure", f"--stats_port={port}", f"--qps={QPS}", "--rpc_timeout=2s", "--secure_mode=true",
+                    env=bootstrap_with(providers, plane)):
+        yield Driven(port)
+
+
+UPSTREAM = "UpstreamTlsContext"
+SECURITY = {  # what the server is told, what the client is told, and what the server then accepts
+    "mutual TLS": (MUTUAL, tls_of(UPSTREAM, "client", names=["localhost"]), {"mutual TLS"}),
+    "TLS": (tls_of("DownstreamTlsContext", "server"), tls_of(UPSTREAM, "client", names=["localhost"]), {"TLS", "mutual TLS"}),
+    "plaintext": (None, None, {"plaintext"}),
+}
+
+
+def test_the_plane_secures_servers_and_clients_in_secure_mode(plane, secure_server, secure_client):
+    """security: its cases mtls, tls, plaintext_fallback, mtls_error and server_authz_error"""
+    def serve(downstream, upstream):
+        made = cluster("secure")
+        if upstream:
+            made.transport_socket.CopyFrom(secured(upstream))
+        World(plane, [], None).serve(
+            inbound(f"server/0.0.0.0:{secure_server.port}", secure_server.port, chain(routes("open", accepted()), downstream), host="0.0.0.0"),
+            listener("secure", "routes"), routes("routes", to("secure")), made, endpoints("secure", secure_server.port))
+
+    secure_client.configure(*ALL)
+    for downstream, upstream, kinds in SECURITY.values():
+        serve(downstream, upstream)
+        end = time.monotonic() + LIMIT_S
+        while (seen := secure_server.accepted()) != kinds:
+            assert time.monotonic() < end, f"the server accepts {seen}, and not {kinds}"
+        secure_client.wait_for_peers("one")
+    for downstream, upstream in ((MUTUAL, None), (MUTUAL, tls_of(UPSTREAM, "client", names=["other.example"]))):
+        serve(downstream, upstream)
+        secure_client.wait_for_code(14)
+    # What drives the server is reached without TLS.
+    call(secure_server.maintenance_port, "XdsUpdateHealthService/SetServing", testing().Empty(), "Empty")
 
 
 def test_a_hook_waits_for_its_status():

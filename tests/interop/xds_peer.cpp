@@ -3,17 +3,20 @@
 // xds_peer xds_server ADDRESS
 // xds_peer authorized ADDRESS POLICY CERTIFICATE KEY CA
 //
-// For xds_test.py, xds_servers_test.py and xds_envoy_test.py. The server answers each call of any method
-// with its port; with the metadata "fail", a status code, it fails each call, with "attempts" beside it
-// that many attempts of one, and with "at", a port, only if that is its own; "late" is a time in
-// milliseconds that it takes, and with "silent" the reply is empty. With "authority", it fails calls
-// that have another one with FAILED_PRECONDITION. The xds_server is one that a control
-// plane configures. The one that is authorized follows the file of an authorization policy, and its clients
-// may have certificates; see authorization_test.py. The client reads a line "COUNT TARGET PATH
-// [NAME=VALUE]..." for calls that it makes one after the other, and answers with "ANSWER=COUNT..."; an
-// answer is a reply, or the name of the status code. Calls of the count 0 go on until the next line.
-// Another target is that of another channel, which takes the place of the one before. The clients of other
-// implementations in peers/ do the same.
+// For xds_test.py, xds_counts_test.py, xds_servers_test.py, xds_envoy_test.py and
+// xds_envoy_security_test.py. The server answers each call of any method with its port; with the metadata
+// "fail", a status code, it fails each call, with "attempts" beside it that many attempts of one, and with
+// "at", a port, only if that is its own; "late" is a time in milliseconds that it takes, and with "silent"
+// the reply is empty. With "authority", it fails calls that have another one with FAILED_PRECONDITION. The
+// xds_server is one that a control plane configures. The one that is authorized follows the file of an
+// authorization policy, and its clients may have certificates; see authorization_test.py. The client reads
+// a line "COUNT TARGET PATH [NAME=VALUE]..." for calls that it makes one after the other, and answers with
+// "ANSWER=COUNT..."; an answer is a reply, or the name of the status code. Calls of the count 0 go on until
+// the next line. ":timed=MS" is no metadata: each answer is followed by "/" and the milliseconds that its
+// call took, rounded down to a multiple of MS. Nor is ":shown=NAME": a "/" and that header of the response,
+// without spaces. With ":together=1" the calls begin at the same time. Another target is that of another
+// channel, which takes the place of the one before. The clients of other implementations in peers/ do the
+// same.
 #include "../../examples/command_line.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/generic_stub.hpp"
@@ -86,21 +89,62 @@ bool has_input() {
   return poll(&in, 1, 0) != 0;
 }
 
-task<std::string> calls(const generic_stub& stub, std::size_t count, std::istringstream words) {
+std::string without_spaces(std::string_view text) {
+  std::string kept(text);
+  std::erase(kept, ' ');
+  return kept;
+}
+
+// What the words of a line say of its calls.
+struct plan {
   std::string path;
-  words >> path;
   call_options options = within(20s);
+  duration step{};
+  std::string shown;
+  bool together = false;
+};
+
+plan plan_of(std::istringstream words) {
+  plan made;
+  words >> made.path;
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
-    options.metadata.add(word.substr(0, equals), word.substr(equals + 1));
+    const std::string name = word.substr(0, equals);
+    const std::string value = word.substr(equals + 1);
+    if (name == ":timed") made.step = std::atoi(value.c_str()) * 1ms;
+    else if (name == ":shown") made.shown = value;
+    else if (name == ":together") made.together = true;
+    else made.options.metadata.add(name, value);
   }
+  return made;
+}
+
+using counts = std::map<std::string, std::size_t>;
+
+// The stub, the plan and the counts must outlive it.
+task<> count_answer(const generic_stub& stub, const plan& of, counts& answers) {
   const bytes_message nothing;
-  std::map<std::string, std::size_t> answers;
-  for (std::size_t i = 0; count == 0 ? !has_input() : i < count; ++i) {
-    auto call = stub.unary(path.c_str(), nothing, options);
-    const auto reply = co_await call;
-    if (!reply.ok()) std::cerr << reply.status().to_string() << std::endl;
-    ++answers[reply.ok() ? reply->bytes() : std::string(name_of(reply.status().code()))];
+  const time_point begin = loop::current()->now();
+  auto call = stub.unary(of.path.c_str(), nothing, of.options);
+  const auto reply = co_await call;
+  const duration taken = loop::current()->now() - begin;
+  if (!reply.ok()) std::cerr << reply.status().to_string() << std::endl;
+  std::string answer = reply.ok() ? reply->bytes() : std::string(name_of(reply.status().code()));
+  if (of.step > 0ms) answer.append("/").append(std::to_string(taken / of.step * of.step / 1ms));
+  if (!of.shown.empty())
+    answer.append("/").append(without_spaces(call.initial_metadata().find(of.shown).value_or("")));
+  ++answers[answer];
+}
+
+task<std::string> calls(const generic_stub& stub, std::size_t count, plan of) {
+  counts answers;
+  if (of.together) {
+    scope all{co_await coro::this_environment()};
+    for (std::size_t i = 0; i < count; ++i) all.spawn(count_answer(stub, of, answers));
+    co_await all.join();
+  } else {
+    for (std::size_t i = 0; count == 0 ? !has_input() : i < count; ++i)
+      co_await count_answer(stub, of, answers);
   }
   std::string text;
   for (const auto& [answer, times] : answers)
@@ -162,7 +206,7 @@ int call() {
       stub.emplace(channel(rt, wanted, xds_credentials(insecure()), options));
       target = wanted;
     }
-    std::cout << sync_wait(rt, calls(*stub, count, std::move(words))) << std::endl;
+    std::cout << sync_wait(rt, calls(*stub, count, plan_of(std::move(words)))) << std::endl;
   }
   return 0;
 }

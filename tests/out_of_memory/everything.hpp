@@ -32,11 +32,12 @@ inline echo::Text text(std::string text, int count = 0) {
   return t;
 }
 
-// Replies as requested, in the encoding that x-reply names.
+// Replies as requested, in the encoding that x-reply names, or with x-id.
 class packing_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     if (const auto name = context.metadata().find("x-reply")) context.compression(*encoding_named(*name));
+    if (const auto id = context.metadata().find("x-id")) co_return text(std::string(*id));
     co_return request;
   }
 };
@@ -95,6 +96,20 @@ struct everything {
       options.add_metadata("x-reply", name_of(e));
       const auto reply = co_await s.Say(many, options);
       out.add("a compressed call", reply.status());
+    }
+  }
+
+  // The server recognizes headers that repeat except for some values.
+  static task<> differing(echo_stub s, outcomes& out) {
+    const echo::Text request = text("x");
+    for (int i = 0; i < 8; ++i) {
+      const std::string id = std::to_string(i);
+      call_options options;
+      options.timeout = std::chrono::minutes(i + 1);
+      options.add_metadata("x-id", id);
+      const auto reply = co_await s.Say(request, options);
+      out.add("a call with an id", reply.status());
+      if (reply && reply->text() != id) out.must_be_ok("the id of a call", status::internal(reply->text()));
     }
   }
 
@@ -199,6 +214,7 @@ struct everything {
   static task<> calls(echo_stub s, outcomes& out) {
     co_await unary(s, out);
     co_await packed(s, out);
+    co_await differing(s, out);
     co_await streams(s, out);
     co_await queued(s, out);
     co_await ends(s, out);

@@ -16,11 +16,11 @@ LIMIT_S = 20
 
 @pytest.fixture
 def planted(monkeypatch):
-    """What builds: notes (preset, whether it has the lowest priority), and fails for the preset "bad"."""
+    """What builds: notes (preset, whether it has a turn to wait for), and fails for the preset "bad"."""
     begun = []
 
-    def build(preset, targets, options, lowest_priority=False):
-        begun.append((preset, lowest_priority))
+    def build(preset, targets, options, turn=None):
+        begun.append((preset, turn is not None))
         failed = [(preset, "planted")] if preset == "bad" else []
         return Outcome(f"build ({preset})", failed=failed, seconds=LIMIT_S)
 
@@ -36,7 +36,7 @@ def outcomes(*suites):
 def test_a_build_runs_beside_the_tests_before_it(monkeypatch):
     has_begun = threading.Event()
 
-    def build(preset, targets, options, lowest_priority=False):
+    def build(preset, targets, options, turn=None):
         if preset == "second":
             has_begun.set()
         return Outcome(f"build ({preset})", seconds=LIMIT_S)
@@ -47,7 +47,7 @@ def test_a_build_runs_beside_the_tests_before_it(monkeypatch):
     assert second.seconds < LIMIT_S and second.seconds + second.seconds_beside_others == pytest.approx(LIMIT_S)
 
 
-def test_the_first_build_alone_has_the_ordinary_priority(planted):
+def test_all_builds_but_the_first_begin_before_their_turn(planted):
     outcomes(Build("first"), Build("second"), Build("third"))
     assert planted == [("first", False), ("second", True), ("third", True)]
 
@@ -85,10 +85,10 @@ def test_the_first_build_says_what_happens_meanwhile(planted):
 def test_an_interruption_ends_builds_that_run(tmp_path, monkeypatch):
     has_begun = threading.Event()
 
-    def build(preset, targets, options, lowest_priority=False):
+    def build(preset, targets, options, turn=None):
         if preset != "first":
             has_begun.set()
-            Run(["sleep", "60"], tmp_path / preset, 60, lowest_priority=lowest_priority)
+            Run(["sleep", "60"], tmp_path / preset, 60, turn=turn)
         return Outcome(preset)
 
     def interrupted():
@@ -103,21 +103,44 @@ def test_an_interruption_ends_builds_that_run(tmp_path, monkeypatch):
     assert not (tmp_path / "third").exists()
 
 
-def test_the_lowest_priority_is_that_of_nice(tmp_path):
-    assert Run(["nice"], tmp_path / "log", LIMIT_S, lowest_priority=True).text.strip() == "19"
+def test_before_its_turn_a_command_has_the_priority_of_nice(tmp_path):
+    assert Run(["nice"], tmp_path / "log", LIMIT_S, turn=threading.Event()).text.strip() == "19"
     assert Run(["nice"], tmp_path / "log", LIMIT_S).text.strip() == str(os.nice(0))
 
 
-def test_a_build_whose_turn_has_come_has_the_ordinary_priority_again(tmp_path):
-    """Where the user may give it."""
-    begun, go = tmp_path / "begun", tmp_path / "go"
-    found = []
-    script = f"touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done; nice"
-    thread = threading.Thread(target=lambda: found.append(Run(["sh", "-c", script], tmp_path / "log", LIMIT_S, lowest_priority=True)))
+def begin_before_its_turn(script, log, timeout_s):
+    """The turn of a command that runs in a thread, that thread, and where it will put the command."""
+    turn, ended = threading.Event(), []
+    thread = threading.Thread(target=lambda: ended.append(Run(["sh", "-c", script], log, timeout_s, turn=turn)))
     thread.start()
-    while thread.is_alive() and not (begun.exists() and Run.running()):
+    return turn, thread, ended
+
+
+def wait_for(path, thread):
+    while thread.is_alive() and not path.exists():
         threading.Event().wait(0.05)
-    Run.restore_priorities()
-    go.touch()
+
+
+def test_a_command_whose_turn_has_come_has_the_ordinary_priority_again(tmp_path):
+    """Where the user may give it."""
+    begun = tmp_path / "begun"
+    script = f"touch {begun}; n=0; while [ $(nice) = 19 ] && [ $n -lt 40 ]; do sleep 0.05; n=$((n + 1)); done; nice"
+    turn, thread, ended = begin_before_its_turn(script, tmp_path / "log", LIMIT_S)
+    wait_for(begun, thread)
+    turn.set()
     thread.join()
-    assert found[0].text.strip() == (str(os.nice(0)) if os.geteuid() == 0 else "19")
+    assert ended[0].text.strip() == (str(os.nice(0)) if os.geteuid() == 0 else "19")
+
+
+def test_the_time_limit_of_a_command_counts_from_its_turn(tmp_path):
+    late = tmp_path / "late"
+    turn, thread, ended = begin_before_its_turn(f"sleep 1; touch {late}; sleep 60", tmp_path / "log", timeout_s=0.5)
+    wait_for(late, thread)
+    assert thread.is_alive() and late.exists()
+    turn.set()
+    thread.join()
+    assert ended[0].code is None and ended[0].seconds < LIMIT_S
+
+
+def test_a_command_may_end_before_its_turn(tmp_path):
+    assert Run(["true"], tmp_path / "log", LIMIT_S, turn=threading.Event()).code == 0

@@ -36,10 +36,10 @@ class witness final : public service {
 
 class leaving : public ::testing::Test {
  protected:
-  void serve(duration leave_time) {
+  void serve(duration leave_time, std::size_t loops = 1) {
     server_options options;
     options.leave_time = leave_time;
-    runtime& host = world_.host("server");
+    runtime& host = world_.host("server", loops);
     seen_.emplace(host.at(0));
     server_.emplace(host, options);
     server_->add(echo_);
@@ -101,6 +101,44 @@ TEST_F(leaving, IsNotReadyAndLivesUntilItDrains) {
   ASSERT_EQ(seen_->left.size(), 1u);
   ASSERT_EQ(seen_->drained.size(), 1u);
   EXPECT_EQ(seen_->drained.front() - seen_->left.front(), 10s);
+}
+
+task<> signal_twice(sim::world& w) {
+  co_await sleep_for(1s);
+  EXPECT_TRUE(w.signal("server", process_signal::terminate));
+  co_await sleep_for(1s);
+  EXPECT_TRUE(w.signal("server", process_signal::interrupt));
+}
+
+// A call that no handler ends.
+task<> hang(channel to, duration begins_after, int& unavailable) {
+  co_await sleep_for(begins_after);
+  const echo::rpc::Echo::stub stub(to);
+  echo::Text request;
+  request.set_text("hang");
+  const auto reply = co_await stub.Misbehave(request);
+  unavailable += reply.status().code() == status_code::unavailable;
+}
+
+// Calls begin before the second signal, with it and after it, on an old connection and on new ones.
+TEST_F(leaving, ASecondSignalLeavesNoTimeToAnyCall) {
+  serve(10s, 3);
+  const time_point begun = world_.now();
+  const channel old(clients_, at_, insecure());
+  int begun_count = 0;
+  int unavailable = 0;
+  for (duration after = 1500ms; after < 2500ms; after += 5ms) {
+    for (const channel& to : {old, channel(clients_, at_, insecure())}) {
+      clients_.spawn(hang(to, after, unavailable));
+      ++begun_count;
+    }
+  }
+  clients_.spawn(signal_twice(world_));
+  EXPECT_EQ(server_->run(), 0);
+  EXPECT_LT(world_.now() - begun, 10s) << "neither the rest of leave_time nor drain_grace";
+  world_.run_for(1s);
+  EXPECT_EQ(unavailable, begun_count);
+  EXPECT_GT(echo_.hung, 100);
 }
 
 TEST_F(leaving, TakesNoTimeUnlessToldTo) {

@@ -7,10 +7,10 @@ cd "$1"
 quietly() { "$@" >log 2>&1 || { cat log >&2; exit 1; }; }
 new_key() { quietly openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1.key"; }
 
-authority() {  # authority NAME
+authority() {  # authority NAME USAGES
   new_key "$1"
   quietly openssl req -x509 -new -key "$1.key" -days 2 -subj "/CN=$1 of the tests" -out "$1.pem" \
-    -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign
+    -addext basicConstraints=critical,CA:TRUE -addext "keyUsage=critical,$2"
 }
 
 issue() {  # issue NAME CN AUTHORITY EXTENSIONS [DAYS]
@@ -35,8 +35,8 @@ issue_in_the_past() {  # issue_in_the_past NAME CN AUTHORITY EXTENSIONS
   rm -r past
 }
 
-authority ca
-authority other_ca
+authority ca keyCertSign,cRLSign
+authority other_ca keyCertSign  # which signs no CRLs
 issue server "the server" ca "subjectAltName=DNS:localhost,DNS:movies.example,IP:127.0.0.1,IP:::1\nextendedKeyUsage=serverAuth"
 issue other_server "the other server" ca "subjectAltName=DNS:other.example,DNS:*.wild.example"
 issue address_as_name "the server" ca "subjectAltName=DNS:127.0.0.1"
@@ -67,6 +67,7 @@ issue middle "the middle" ca "basicConstraints=critical,CA:TRUE"
 issue below "below the middle" middle "subjectAltName=DNS:localhost,IP:127.0.0.1"
 cat below.pem middle.pem >chain.pem
 cp below.key chain.key
+issue web_below "a web server below the middle" middle "subjectAltName=URI:spiffe://example/web"
 
 # Keys in other forms.
 quietly openssl pkey -in server.key -aes256 -passout pass:sesame -out protected.key

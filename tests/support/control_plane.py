@@ -176,10 +176,12 @@ class OwnPlane(Plane):
 
 
 class SnapshotPlane(Plane):
-    """go-control-plane's cache of snapshots. `ads`: it does not answer a request that lacks a resource of the snapshot."""
+    """go-control-plane's cache of snapshots. `ads`: it does not answer a request that lacks a resource of the snapshot. Adds up the load that
+    clients report."""
 
     def __init__(self, ads=True):
         super().__init__()
+        self.loads = collections.defaultdict(collections.Counter)  # by node and cluster: (zone, kind of count) or a category of drops
         self.port = 0
         self.ads = ads
         self.published = threading.Semaphore(0)
@@ -212,7 +214,26 @@ class SnapshotPlane(Plane):
             if not r:
                 self.published.release()
                 continue
+            if "cluster" in r:
+                self.note_load(r)
+                continue
             self.note(Request(r["node"], SHORT_NAMES[r["type"]], tuple(sorted(r["names"] or [])), r["version"], r["error"]))
+
+    def note_load(self, of):
+        with self.changed:
+            sum_of = self.loads[of["node"], of["cluster"]]
+            for zone, counts in of["zones"].items():
+                sum_of.update({(zone, kind): count for kind, count in counts.items()})
+            sum_of.update(of["categories"] | {"dropped": of["dropped"]})
+            self.changed.notify_all()
+
+    def wait_for_load(self, node, cluster, expected):
+        """Waits until the reports of a client add up to these counts, and returns them all."""
+        with self.changed:
+            seen = self.loads[node, cluster]
+            equal = self.changed.wait_for(lambda: {name: seen[name] for name in expected} == expected, REQUEST_LIMIT_S)
+            assert equal, f"{node} reports {dict(seen)} of {cluster}, and not {expected}"
+            return dict(seen)
 
     def publish(self):
         resources = {TYPES[kind]: [base64.b64encode(value).decode() for value in of.values()] for kind, of in self.resources.items()}

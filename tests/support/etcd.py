@@ -1,7 +1,6 @@
-"""Debian's etcd on a port of its own, and a stand-in that answers with what it should not."""
+"""Debian's etcd on a port of its own."""
 
 import base64
-import concurrent.futures
 import json
 import shutil
 import socket
@@ -113,36 +112,3 @@ class Etcd:
 
     def __exit__(self, *_):
         self.stop()
-
-
-class HostileEtcd:
-    """Answers each request for a range with `answer(number of the request)`, and each watch with the answers of `watch`."""
-
-    def __init__(self, answer, watch=()):
-        import grpc  # where it is missing, its tests are skipped
-        self.requests = 0
-        hostile = self
-
-        def unary(_request, _context):
-            hostile.requests += 1
-            return answer(hostile.requests)
-
-        def stream(_requests, _context):
-            yield from watch
-
-        class Handler(grpc.GenericRpcHandler):
-            def service(self, details):
-                if details.method == "/etcdserverpb.KV/Range":
-                    return grpc.unary_unary_rpc_method_handler(unary)
-                return grpc.stream_stream_rpc_method_handler(stream)
-
-        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[Handler()],
-                                   options=[("grpc.max_send_message_length", -1)])
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
-        self._server.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._server.stop(0)

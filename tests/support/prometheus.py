@@ -1,6 +1,7 @@
 """A Prometheus of Debian's package that scrapes programs of ours: what it found, and the answers to queries."""
 
 import json
+import math
 import re
 import shutil
 import socket
@@ -94,3 +95,14 @@ class Prometheus(Background):
     def wait_for_series(self, expression, limit_s=SCRAPE_LIMIT_S):
         """Waits until a query has a series."""
         self._wait(lambda: self.query(expression), limit_s, f"has no series of {expression}")
+
+    def wait_for_values(self, expression, limit_s=SCRAPE_LIMIT_S):
+        """The series of an instant query as soon as one of them has a number: a rate needs calls between two scrapes."""
+        found = []
+
+        def has_number():
+            found[:] = self.query(expression)
+            return any(not math.isnan(value) for _, value in found)
+
+        self._wait(has_number, limit_s, f"has no number of {expression}")
+        return found

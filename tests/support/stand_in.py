@@ -4,7 +4,6 @@ import abc
 import http.server
 import ssl
 import threading
-import time
 import types
 import urllib.parse
 
@@ -109,47 +108,10 @@ def huge(request):
         request.chunk(b'{"kind":"' + b"x" * 65536)
 
 
-def garbage(request):
-    request.wfile.write(b"\x16\x03\x01 not HTTP at all\r\n\r\n" * 10)
-    request.close_connection = True
-
-
-def no_json(request):
-    request.reply(b"<html>\xff\xfe</html>", kind="text/html")
-
-
-def deep(request):
-    request.reply(b"[" * 100_000)
-
-
-def closing(request):
-    request.close_connection = True
-
-
 def cut_off(request):
     request.begin_chunks()
     request.chunk(b'{"kind":"EndpointSliceList",')
     request.close_connection = True
 
 
-def failing(request):
-    request.reply(b'{"kind":"Status","code":500,"message":"etcd is away\\r\\nX: y"}', status=500)
-
-
-def many_headers(request):
-    request.send_response(200)
-    for i in range(20_000):
-        request.send_header(f"x-{i}", "y" * 100)
-    request.end_headers()
-
-
-def slow(request):
-    """A byte now and then."""
-    request.begin_chunks()
-    for _ in range(30):
-        request.chunk(b" ")
-        time.sleep(0.05)
-    request.close_connection = True
-
-
-HOSTILE = [huge, garbage, no_json, deep, closing, cut_off, failing, many_headers, slow]
+HOSTILE = [huge, cut_off]  # tests/e2e/hostile_registries_test.cpp has more

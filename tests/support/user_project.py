@@ -64,3 +64,18 @@ class User:
         self.run("cmake", "-S", source, "-B", build, *options)
         self.run("cmake", "--build", build)
         return build
+
+
+def pkg_config_path(where):
+    (found,) = where.rglob("coracle.pc")
+    return found.parent
+
+
+def link_by_make(user, where, name):
+    """A project of make's builds with what pkg-config says, in a folder of this name."""
+    folder = user.project(name, "pkgconfig")
+    modules = pkg_config_path(where)
+    env = {"PKG_CONFIG_PATH": str(modules), "LD_LIBRARY_PATH": str(modules.parent)}
+    user.run("make", cwd=folder, env=env)
+    user.run(folder / "served", env=env)
+    user.run("pkg-config", "--exists", "coracle-tls", env=env)

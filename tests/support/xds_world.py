@@ -40,8 +40,8 @@ class Client:
         """How often each answer came: ports and names of status codes."""
         line = self.process.stdout.readline()
         assert line, f"the client {self.name} has ended"
-        pairs = [word.split("=") for word in line.split()]
-        return {int(answer) if answer.isdigit() else answer: int(times) for answer, times in pairs}
+        pairs = [word.rpartition("=") for word in line.split()]
+        return {int(answer) if answer.isdigit() else answer: int(times) for answer, _, times in pairs}
 
     def __enter__(self):
         return self

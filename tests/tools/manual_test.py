@@ -78,7 +78,7 @@ def xds_server():
 
 
 # Examples that wait for people or clients, and those that other tests run: tests/tutorial runs `new`.
-NOT_RUN = {"console", "proxy", "replay", "new"}
+NOT_RUN = {"console", "proxy", "replay", "chaos", "new"}
 
 
 @pytest.mark.parametrize("command", ["", *(one for one in commands() if one not in NOT_RUN)])

@@ -88,6 +88,11 @@ constexpr example proxy[] = {
      "coracle proxy localhost:50051 -p --listen localhost:50052"},
     {"Record them.", "coracle proxy localhost:50051 -p --listen localhost:50052 --record calls.jsonl"},
 };
+constexpr example chaos_examples[] = {
+    {"Delay all bytes, and lose each connection after half a minute or so.",
+     "coracle chaos localhost:50051 --listen localhost:50052 --fault 'delay 20ms..200ms' --fault 'close "
+     "30s'"},
+};
 constexpr example replay[] = {
     {"Make recorded calls again, and compare their results.",
      "coracle replay localhost:50051 -p calls.jsonl"},
@@ -142,6 +147,7 @@ constexpr std::pair<std::string_view, std::span<const example>> by_command[] = {
     {"xds", mesh},
     {"proxy", proxy},
     {"replay", replay},
+    {"chaos", chaos_examples},
     {"openapi", openapi},
     {"diff", diff},
     {"binlog", binlog},

@@ -5,6 +5,7 @@
 #include "coracle/client/call_credentials.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/compress/encoding.hpp"
+#include "coracle/rpc/criticality.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 
@@ -61,6 +62,10 @@ class call_options {
   /// config, or else false (grpc/grpc doc/wait-for-ready.md).
   std::optional<bool> wait_for_ready;
 
+  /// How much it matters that the call succeeds: overloaded servers reject calls of lower levels first.
+  /// Default: that of the call whose handler makes this one, or else critical.
+  std::optional<coracle::criticality> criticality;
+
   /// The credentials of the call, such as call_credentials::bearer("token"). They are not sent in plaintext
   /// (see call_credentials), and replace those of channel_options::calls. Default: none.
   call_credentials credentials;
@@ -68,12 +73,14 @@ class call_options {
   /// content-type becomes "application/grpc+NAME". A codec sets the name itself. Default: empty.
   std::string content_subtype;
   /// Makes the call inherit nothing from the task or handler that makes it: no deadline, no stop (its wait
-  /// cannot be stopped), no trace, no baggage. For work that must finish even if no task waits for it any
-  /// more. Default: false.
+  /// cannot be stopped), no trace, no baggage, no criticality. For work that must finish even if no task
+  /// waits for it any more. Default: false.
   bool detached = false;
 
-  /// The :authority of the call, in place of the channel's. TLS still verifies the server by the name that
-  /// the channel connects to, and call credentials are made for that. Default: empty, which is the channel's.
+  /// The :authority of the call, in place of the channel's. TLS verifies the server by the name that the
+  /// channel connects to, and call credentials are made for that. The call ends with UNAVAILABLE if the
+  /// server's certificate does not have this name as well (tls::client_options::verify_authority), except
+  /// where a control plane configures the TLS of the server. Default: empty, which is the channel's.
   std::string authority;
 
   /// The value of the label `grpc.client.call.custom` of the call's metrics (gRFC A108), which

@@ -83,6 +83,19 @@ class channel_options {
   /// The :authority, instead of the target's host and port. Default: empty, which is the target's.
   std::string authority;
 
+  // --- overload
+  /// Whether the channel itself refuses calls while its servers refuse most of them, with RESOURCE_EXHAUSTED
+  /// and without sending anything, so that servers that are overloaded recover. Default: false.
+  ///
+  /// Of the attempts of the last 5 s, on each loop, those that ended with UNAVAILABLE, RESOURCE_EXHAUSTED or
+  /// DEADLINE_EXCEEDED before response headers arrived were not accepted. While more than half of them were
+  /// not, a call is refused with the probability (attempts - 2 * accepted) / (attempts + 8), where calls that
+  /// were refused count as attempts. Attempts without a connection do not count, nor do those that the client
+  /// ends itself, except by their deadline. If most attempts fail whatever the load is, for example because
+  /// two of three servers do, nearly all calls are refused. Source: Site Reliability Engineering, chapter 21,
+  /// "Client-Side Throttling".
+  bool throttling = false;
+
   // --- service config, retries and observer
   /// The service config that applies if the resolver provides none. Calls wait for the resolver's first
   /// result. Default: an empty one.

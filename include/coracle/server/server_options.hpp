@@ -4,8 +4,10 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/compress/encoding.hpp"
+#include "coracle/rpc/criticality.hpp"
 #include "coracle/rpc/keepalive_options.hpp"
 #include "coracle/rpc/message_codec.hpp"
+#include "coracle/server/admission_options.hpp"
 #include "coracle/server/memory_quota.hpp"
 #include "coracle/server/server_limits.hpp"
 #include "coracle/server/web_options.hpp"
@@ -105,6 +107,18 @@ class server_options {
   std::shared_ptr<load_reporter> load;
   /// Whether calls carry what `load` has. False: only streams do (orca_service). Default: true.
   bool load_trailers = true;
+  /// The highest criticality that clients may use: calls of a higher one count as of this one, also in the
+  /// calls that their handlers make. Default: critical; with critical_plus the server trusts its clients.
+  criticality max_criticality = criticality::critical;
+  /// Overload protection: the server rejects calls that it cannot serve in time. Default: none, and every
+  /// call is served that `limits` and `memory` permit; protect() sets it.
+  std::optional<admission_options> admission;
+  /// Turns on every protection that may reject calls of a server that seems to be healthy: sets `admission`
+  /// with its defaults, if it is not set. Returns this object.
+  server_options& protect() {
+    if (!admission) admission.emplace();
+    return *this;
+  }
   /// What clients may use of the server concurrently. Default: the defaults of server_limits.
   server_limits limits;
   /// The memory that all connections together may hold because of their peers.

@@ -4,6 +4,7 @@
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/connection_snapshot.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -37,6 +38,11 @@ class server_snapshot {
   std::uint64_t calls_succeeded = 0;             ///< ended with OK
   std::uint64_t calls_failed = 0;                ///< ended otherwise
   wall_time last_call_started{};                 ///< when the last call began
+  /// Calls that overload protection has rejected (server_options::admission), so far.
+  std::uint64_t calls_rejected = 0;
+  std::size_t calls_limited = 0;      ///< calls that count for `concurrency_limit` now
+  std::size_t calls_waiting = 0;      ///< calls that wait to be admitted now
+  std::size_t concurrency_limit = 0;  ///< of all loops together now; 0 without overload protection
   std::vector<listener_snapshot> listeners;      ///< the listening sockets
   std::vector<connection_snapshot> connections;  ///< the open connections, ordered by id
 };

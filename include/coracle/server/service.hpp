@@ -38,6 +38,11 @@ class service {
   /// faster for messages of many parts, and slower for small ones. Must always return the same value.
   [[nodiscard]] virtual bool wants_arena() const noexcept { return false; }
 
+  /// Whether a server with server_options::admission limits the calls of the service and may reject them.
+  /// False for what must answer when the server is overloaded, such as health checks. Must always return the
+  /// same value.
+  [[nodiscard]] virtual bool is_limited() const noexcept { return true; }
+
   // --- called by the server, for services that report about it (health, reflection)
   /// The service was added to the server of `host`. Runs on the thread that called server::add().
   virtual void added_to(const service_host& /*host*/) {}

@@ -42,8 +42,8 @@ class telemetry_options {
   /// several at a time. Peers choose these names: admit a bounded number of them. Default: none.
   std::function<bool(std::string_view method)> admits_method;
   /// The maximum number of time series of each instrument on each loop. What exceeds it is counted in one
-  /// series with the label `otel.metric.overflow`, so that sums stay right. Default: 2000, as OpenTelemetry's
-  /// specification recommends.
+  /// series with the label `otel.metric.overflow`, so that sums stay right. Calls lose their optional labels,
+  /// and are "other" if their method is new. Default: 2000, as OpenTelemetry's specification recommends.
   std::size_t series_max = 2000;
   /// Whether histograms of durations and sizes are exponential (base 2, at most 160 buckets). Default: false,
   /// the buckets that gRPC defines.

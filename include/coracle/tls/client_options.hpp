@@ -7,6 +7,7 @@
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
 #include "coracle/tls/peer_verifier.hpp"
+#include "coracle/tls/revocation_options.hpp"
 
 #include <memory>
 #include <optional>
@@ -55,6 +56,11 @@ class client_options {
   /// Whether the server's certificate must have the name of the host. False accepts each certificate that a
   /// trusted CA has issued: set a `verifier` that decides by the names. Default: true.
   bool verify_name = true;
+  /// Whether the server's certificate must also have the name of a call whose :authority is not that of the
+  /// channel: of call_options::authority, and of servers whose control plane has it rewritten (gRFC A81). A
+  /// call with another name ends with UNAVAILABLE before it is sent. Has no effect without `verify` and
+  /// `verify_name`, and for clusters whose TLS a control plane configures. Default: true.
+  bool verify_authority = true;
   /// Whether the server's certificate is verified. False disables all protection against impersonation. For
   /// tests. Default: true.
   bool verify = true;
@@ -62,6 +68,8 @@ class client_options {
   /// SPIFFE ids and the like. See peer_verifier for its rules. Without `verify` it is the only verification.
   /// Default: none.
   peer_verifier verifier;
+  /// The CRLs by which the server's certificate is verified. Default: none.
+  revocation_options revocation;
   /// The handshake timeout. A connection whose handshake takes longer is closed, and the attempt to connect
   /// fails. Default: 10 s (limits::handshake_time).
   duration handshake_timeout = limits::handshake_time;

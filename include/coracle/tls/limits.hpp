@@ -34,6 +34,14 @@ inline constexpr std::size_t connection_memory_bytes = 16u << 10;
 inline constexpr std::size_t handshake_memory_bytes = 48u << 10;
 /// The maximum size of a file of client_options::spiffe_bundle_map or server_options::spiffe_bundle_map.
 inline constexpr std::size_t spiffe_bundle_map_bytes = 4u << 20;
+/// The maximum size of the CRLs of revocation_options::pem, and of the files of its directory.
+inline constexpr std::size_t crl_bytes = 64u << 20;
+/// The maximum number of files of revocation_options::directory.
+inline constexpr std::size_t crl_files = 1024;
+/// The default of revocation_options::interval: how often the directory is read.
+inline constexpr duration crl_interval = std::chrono::hours(1);
+/// The minimum of that; shorter intervals have this length (gRFC A69).
+inline constexpr duration crl_interval_min = std::chrono::minutes(1);
 /// The minimum interval between two checks for changed files.
 inline constexpr duration file_check_interval = std::chrono::seconds(1);
 

@@ -7,6 +7,7 @@
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
 #include "coracle/tls/peer_verifier.hpp"
+#include "coracle/tls/revocation_options.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,8 @@ class server_options {
   /// requires. See peer_verifier for its rules. Not called for clients without a certificate, which
   /// client_certificates::requested admits. Default: none.
   peer_verifier verifier;
+  /// The CRLs by which the certificates of clients are verified. Default: none.
+  revocation_options revocation;
   /// The handshake timeout. A connection whose handshake takes longer is closed. Default: 10 s
   /// (limits::handshake_time).
   duration handshake_timeout = limits::handshake_time;

@@ -41,7 +41,8 @@ class xds_options {
   /// The policies of the program's that control planes may choose for the servers of a Cluster (gRFC A52):
   /// its load_balancing_policy has an xds.type.v3.TypedStruct, whose type_url ends with the policy's name
   /// after the last "/", and whose value is the configuration; alone, or below WrrLocality. Called on the
-  /// loop on which the channel resolves, when the Cluster arrives; a function must not block. Default: none.
+  /// loop of the first of the channels that share a client of control planes, when the Cluster arrives; all
+  /// use the result. A function must not block. Default: none.
   balancing_makers policies;
   /// Kinds of HTTP filters, beside those that the library knows (gRFC A39): a control plane may then list
   /// them in Listeners, with overrides in routes. Default: none, and a Listener with another filter that is
@@ -52,14 +53,17 @@ static_assert(!std::is_aggregate_v<xds_options>, "GCC 12 destroys aggregates in 
 
 /// Makes the resolvers of targets such as "xds:///name", for channel_options::add_resolver("xds", ...).
 ///
-/// Each channel subscribes to the Listener of its target's name at the control plane, and to everything that
-/// it refers to, over a connection of its own from one of its loops. Calls follow the routes, timeouts and
-/// retries of the RouteConfiguration, and the balancing policies, priorities, localities, drops and outlier
-/// detection of the clusters. Calls wait until all of it is known. A call without a route, or of a cluster
-/// that is missing, fails with UNAVAILABLE, as does each call while the Listener or the RouteConfiguration is
-/// missing; the text names the resource. Connections to servers have the channel's credentials, unless these
-/// are xds_credentials(): then clusters may configure TLS. If the control plane cannot be reached, or sends
-/// something invalid, what it sent before stays in use.
+/// A channel subscribes to the Listener of its target's name at the control plane, and to everything that it
+/// refers to, over a connection that all channels of its runtime with the same target, bootstrap and options
+/// share (gRFC A71). Options are the same if they are those of one call of this function, or if none of them
+/// but the bootstrap is set. What they share lives on a loop of the first of them, until the last one closes.
+///
+/// Calls follow the routes, timeouts and retries of the RouteConfiguration, and the balancing policies,
+/// priorities, localities, drops and outlier detection of the clusters. Calls wait until all of it is known.
+/// A call without a route, or of a cluster that is missing, fails with UNAVAILABLE, as does each call while
+/// the Listener or the RouteConfiguration is missing; the text names the resource. Connections to servers
+/// have the channel's credentials, unless these are xds_credentials(): then clusters may configure TLS. If
+/// the control plane cannot be reached, or sends something invalid, what it sent before stays in use.
 [[nodiscard]] client::resolver_maker xds_resolver(xds_options options = {});
 
 }  // namespace coracle

@@ -48,10 +48,11 @@ static_assert(!std::is_aggregate_v<xds_server_options>,
 ///   coracle::xds_server mesh(server);
 ///   mesh.listen("0.0.0.0:50051", coracle::xds_server_credentials(coracle::insecure())).throw_if_error();
 ///
-/// Each listener subscribes to the Listener of its address's name, over a connection of its own to the
-/// control plane from loop 0. It closes connections at once until that is known, while it is missing, and if
-/// none of its filter chains is for them. A call whose route is missing, or has another action than
-/// non_forwarding_action, fails with UNAVAILABLE. When the filter chains change, connections that were
+/// Each listener subscribes to the Listener of its address's name, over a connection to the control plane
+/// from loop 0 that the listeners of the runtime with the same bootstrap and options share (gRFC A71). It
+/// closes connections at once until that is known, while it is missing, and if none of its filter chains is
+/// for them. A call whose route is missing, or has another action than non_forwarding_action, fails with
+/// UNAVAILABLE. When the filter chains change, connections that were
 /// accepted before get GOAWAY, and their calls have drain_grace to end. Other routes are used for the next
 /// calls of all connections. If the control plane cannot be reached, or sends something invalid, what it sent
 /// before stays in use.

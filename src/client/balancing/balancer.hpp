@@ -49,7 +49,8 @@ class shared_parts {
 // The interface of the shard for its balancer, and of a balancer for those below it.
 class balancer_host {
  public:
-  // Makes a subchannel in state IDLE. It lives until it is dropped, and so must its user.
+  // Makes a subchannel in state IDLE, or hands over one that a policy above has kept, in any state. It lives
+  // until it is dropped, and so must its user.
   virtual subchannel& make_subchannel(const endpoint& to, subchannel_user& user) = 0;
   // The balancer no longer uses the subchannel. Its calls continue to their ends.
   virtual void drop_subchannel(subchannel& s) noexcept = 0;

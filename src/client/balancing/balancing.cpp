@@ -22,7 +22,9 @@ balancing spread(client::spread_config::which w) {
 }  // namespace
 
 balancing balancing::pick_first(bool shuffle) {
-  return balancing(std::make_shared<const client::pick_first_config>(shuffle));
+  // One for all: it is the default of options, which are made without exceptions.
+  static const auto in_order = std::make_shared<const client::pick_first_config>(false);
+  return balancing(shuffle ? std::make_shared<const client::pick_first_config>(true) : in_order);
 }
 
 balancing balancing::round_robin() { return spread(client::spread_config::simple{client::make_round_robin}); }

@@ -8,15 +8,14 @@ namespace coracle::client {
 
 std::shared_ptr<attempt_outcomes> outlier_ledger::join(const net::address& server) {
   const std::lock_guard lock(mutex_);
-  auto made = std::make_shared<attempt_outcomes>();
+  auto made = std::make_shared<attempt_outcomes>(server);
   servers_[server].by_loop.push_back(made);
   return made;
 }
 
-void outlier_ledger::leave(const net::address& server,
-                           const std::shared_ptr<attempt_outcomes>& outcomes) noexcept {
+void outlier_ledger::leave(const std::shared_ptr<attempt_outcomes>& outcomes) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto at = servers_.find(server);
+  const auto at = servers_.find(outcomes->server);
   if (at == servers_.end() || std::erase(at->second.by_loop, outcomes) == 0) return;
   at->second.succeeded_gone += outcomes->succeeded();
   at->second.failed_gone += outcomes->failed();
@@ -40,8 +39,10 @@ void outlier_ledger::bring_all_back() noexcept {
 
 // The first interval begins with the first call of this function, and a shorter interval at once.
 time_point outlier_ledger::sweep(const outlier_detection_options& by, time_point now,
-                                 const std::function<std::uint32_t()>& percent, std::vector<finding>& found) {
+                                 const std::function<std::uint32_t()>& percent, std::vector<finding>& found,
+                                 std::size_t listed) {
   const std::lock_guard lock(mutex_);
+  listed_ = std::max(listed, servers_.size());
   const duration interval = std::max(by.interval, outlier_detection_options::interval_min);
   if (due_ == never) {
     end_interval();
@@ -120,7 +121,7 @@ bool outlier_ledger::eject(server_record& r, const outlier_detection_options& by
   if (!r.ejected.ok()) return true;
   const auto ejected = static_cast<std::size_t>(
       std::count_if(servers_.begin(), servers_.end(), [](const auto& s) { return !s.second.ejected.ok(); }));
-  if (ejected * 100 >= std::size_t{by.max_ejection_percent} * servers_.size() &&
+  if (ejected * 100 >= std::size_t{by.max_ejection_percent} * listed_ &&
       (ejected > 0 || by.max_ejection_percent == 0)) {
     found.push_back({method, "max_ejection_overflow"});
     return false;

@@ -7,6 +7,7 @@
 #include "coracle/client/balancing_options.hpp"
 #include "coracle/net/address.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,11 +30,12 @@ class outlier_ledger final : public shared_by_loops {
 
   // Counts the attempts of one loop on the server in the result. leave() with the same outcomes ends that.
   [[nodiscard]] std::shared_ptr<attempt_outcomes> join(const net::address& server);
-  void leave(const net::address& server, const std::shared_ptr<attempt_outcomes>& outcomes) noexcept;
+  void leave(const std::shared_ptr<attempt_outcomes>& outcomes) noexcept;
   // Judges the servers if that is due. `percent` draws a number from 0 to 99. Appends what it did to `found`.
-  // Returns when the next sweep is due.
+  // listed: how many servers there are, if some of them have no outcomes. Returns when the next sweep is due.
   time_point sweep(const outlier_detection_options& by, time_point now,
-                   const std::function<std::uint32_t()>& percent, std::vector<finding>& found);
+                   const std::function<std::uint32_t()>& percent, std::vector<finding>& found,
+                   std::size_t listed = 0);
   // Brings all servers back, and forgets that they were ejected.
   void bring_all_back() noexcept;
   // Why the server is ejected; OK if it is not.
@@ -67,6 +69,7 @@ class outlier_ledger final : public shared_by_loops {
 
   mutable std::mutex mutex_;
   std::map<net::address, server_record> servers_;
+  std::size_t listed_ = 0;  // as of the last sweep
   time_point due_ = never;
   duration interval_{};
 };

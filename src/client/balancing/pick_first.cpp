@@ -132,6 +132,10 @@ void pick_first::begin_pass() {
   if (state_ == connectivity::connecting) publish(state_);
 }
 
+bool pick_first::is_connecting(const entry& e) noexcept {
+  return e.at && e.at->state() == connectivity::connecting;
+}
+
 void pick_first::try_next() {
   if (timer::holder) host_.owner_loop().disarm(*this);
   while (next_ < list_.size()) {
@@ -146,6 +150,9 @@ void pick_first::try_next() {
         continue;
       default: break;
     }
+    // An update begins the pass anew: of those that are dialed already, all up to the next new one have one
+    // delay together.
+    while (next_ < list_.size() && is_connecting(list_[next_])) ++next_;
     if (next_ < list_.size())
       host_.owner_loop().arm(*this, deadline_after(host_.owner_loop().now(), net::connection_attempt_delay));
     return;
@@ -165,9 +172,14 @@ void pick_first::on_state(subchannel& s) {
     case connectivity::ready: return select(*e);
     case connectivity::transient_failure: return failed(*e);
     case connectivity::idle:
-      // Its pause has passed, or it was READY for less than one turn of the loop.
-      if (pass_over_) s.connect();
-      else if (!e->failed) failed(*e);
+      // Its pause has passed, or it was READY for less than one turn of the loop: a server that drains its
+      // connections just then takes the next one. The second one in a row has a pause, and with it a failure.
+      if (pass_over_) {
+        s.connect();
+      } else if (!e->failed && static_cast<std::size_t>(e - list_.data()) < next_) {
+        host_.resolve_again();
+        s.connect();
+      }
       return;
     default: return;
   }

@@ -49,6 +49,7 @@ class pick_first final : public balancer, private subchannel_user, private coro:
   };
   [[nodiscard]] std::vector<endpoint> in_order(std::vector<endpoint> servers);
   void adopt(std::vector<endpoint> order);
+  [[nodiscard]] static bool is_connecting(const entry& e) noexcept;
   void begin_pass();
   void try_next();
   void end_pass_if_all_failed();

@@ -22,8 +22,10 @@ class policy_config {
   [[nodiscard]] virtual std::string_view family() const noexcept = 0;
   // `other` is of the same family.
   [[nodiscard]] virtual bool equals(const policy_config& other) const noexcept = 0;
+  // For operators: static text, such as "round_robin".
+  [[nodiscard]] virtual std::string_view name() const noexcept { return family(); }
   // For operators: the policy with those below it.
-  [[nodiscard]] virtual rpc::policy_outline outline() const { return {std::string(family())}; }
+  [[nodiscard]] virtual rpc::policy_outline outline() const { return {std::string(name())}; }
   [[nodiscard]] virtual std::unique_ptr<balancer> make(balancer_host& host) const = 0;
 
  protected:

@@ -2,13 +2,13 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/xxh64.hpp"
+#include "client/balancing/servers_before.hpp"
 #include "client/call/call_attempt.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -65,15 +65,15 @@ void ring_hash::drop(server& s) noexcept {
 
 void ring_hash::update(const balancing& policy, const std::vector<endpoint>& servers) {
   options_ = static_cast<const ring_hash_config&>(policy.config()).options();
-  std::map<net::address, server*> before;
-  for (const auto& s : servers_) before.emplace(s->at->where().address(), s.get());
+  servers_before before(servers);
+  for (const auto& s : servers_) before.add(s->at->where());
   std::set<net::address> listed;
   std::vector<std::pair<server*, const endpoint*>> added;
   // Every server is in servers_ until it is dropped, even if an allocation fails in between.
   for (const endpoint& e : servers) {
     if (e.weight() == 0 || !listed.insert(e.address()).second) continue;
-    if (const auto known = before.find(e.address()); known != before.end()) {
-      known->second->at->set_where(e);
+    if (const auto known = before.take(e)) {
+      servers_[*known]->at->set_where(e);
     } else {
       servers_.push_back(std::make_unique<server>(*this));
       added.emplace_back(servers_.back().get(), &e);
@@ -86,6 +86,7 @@ void ring_hash::update(const balancing& policy, const std::vector<endpoint>& ser
   });
   for (const auto& [s, where] : added) {
     s->at = &host_.make_subchannel(*where, *s);
+    note_failure(*s);  // of a subchannel that exists
     if (host_.health_service()) s->at->watch_health(*host_.health_service());
   }
   counts_ = {};
@@ -123,7 +124,7 @@ void ring_hash::server::connect() {
   owner.publish_state();
 }
 
-void ring_hash::connect_one() noexcept {
+void ring_hash::connect_one() {
   const auto idle = std::find_if(servers_.begin(), servers_.end(),
                                  [](const auto& s) { return s->state() == connectivity::idle; });
   if (idle == servers_.end()) return;
@@ -137,13 +138,16 @@ void ring_hash::connect() {
   publish_state();
 }
 
+void ring_hash::note_failure(server& s) {
+  if (s.at->state() != connectivity::transient_failure) return;
+  s.failed = true;
+  last_failure_ = s.at->failure();
+}
+
 void ring_hash::on_state(server& s) {
   const connectivity now = s.at->state();
   if (now == connectivity::ready) s.failed = false;
-  if (now == connectivity::transient_failure) {
-    s.failed = true;
-    last_failure_ = s.at->failure();
-  }
+  note_failure(s);
   const bool was_ready = s.counted == connectivity::ready;
   count(s);
   if (was_ready && now != connectivity::ready) host_.resolve_again();
@@ -207,7 +211,7 @@ pick ring_hash::choose_by(std::uint64_t hash) noexcept {
     server& s = *servers_[ring_.server_at(first + i)];
     switch (s.state()) {
       case connectivity::ready: return {s.at};
-      case connectivity::idle: return {nullptr, &s.idle};
+      case connectivity::idle: return {nullptr, &s.wake};
       case connectivity::connecting: return {nullptr, &wait_};
       default: break;
     }
@@ -220,14 +224,14 @@ pick ring_hash::choose_any(std::uint64_t random) noexcept {
   const bool connecting = std::any_of(servers_.begin(), servers_.end(),
                                       [](const auto& s) { return s->state() == connectivity::connecting; });
   const std::size_t first = ring_.find(random);
-  const no_server* idle = nullptr;
+  server* idle = nullptr;
   for (std::size_t i = 0; i < ring_.size(); ++i) {
     server& s = *servers_[ring_.server_at(first + i)];
     const connectivity c = s.state();
-    if (c == connectivity::ready) return {s.at, idle};
-    if (c == connectivity::idle && !connecting && !idle) idle = &s.idle;
+    if (c == connectivity::ready) return {s.at, idle ? &idle->wake : nullptr};
+    if (c == connectivity::idle && !connecting && !idle) idle = &s;
   }
-  if (idle) return {nullptr, idle};
+  if (idle) return {nullptr, &idle->wake};
   return {nullptr, connecting ? &wait_ : &fail_};
 }
 

@@ -65,7 +65,8 @@ class ring_hash final : public balancer {
   pick choose(const pick_info& call) override;
 
  private:
-  // A user for each server: calls that wait for one do not wait for another.
+  // A user for each server: calls that wait for one do not wait for another. And each one is connected by
+  // itself: between a pick and what follows from it, other calls may be picked for.
   struct server final : subchannel_user, connectable {
     explicit server(ring_hash& r) noexcept : subchannel_user(true), owner(r) {}
     void on_state(subchannel&) override { owner.on_state(*this); }
@@ -77,12 +78,13 @@ class ring_hash final : public balancer {
     subchannel* at = nullptr;  // null until update() has made it
     bool failed = false;  // and has not been READY since
     connectivity counted = connectivity::shutdown;  // shutdown: it is not
-    no_server idle{no_server::action::connect, this};
+    const no_server wake{no_server::action::connect, this};
   };
   [[nodiscard]] pick choose_by(std::uint64_t hash) noexcept;
   [[nodiscard]] pick choose_any(std::uint64_t random) noexcept;
   // Of the call's metadata, or of its route; empty without.
   [[nodiscard]] std::optional<std::uint64_t> hash_of(const pick_info& call) const;
+  void note_failure(server& s);
   void on_state(server& s);
   void drop(server& s) noexcept;
   void build_ring();
@@ -91,7 +93,7 @@ class ring_hash final : public balancer {
     return counts_[static_cast<std::size_t>(c)];
   }
   // Connects to the first that is IDLE.
-  void connect_one() noexcept;
+  void connect_one();
   void publish_state();
 
   ring_hash_options options_;

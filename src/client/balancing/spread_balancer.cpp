@@ -1,11 +1,11 @@
 #include "client/balancing/spread_balancer.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "client/balancing/servers_before.hpp"
 #include "client/balancing/weighted_round_robin.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,14 +42,22 @@ std::unique_ptr<pick_policy> spread_config::make_policy(const balancer_host& hos
   return made;
 }
 
-rpc::policy_outline spread_config::outline() const {
-  if (std::holds_alternative<weighted_round_robin_options>(which_)) return {"weighted_round_robin"};
-  if (std::holds_alternative<slow_start_options>(which_)) return {"round_robin", "slow start"};
+std::string_view spread_config::name() const noexcept {
+  if (std::holds_alternative<weighted_round_robin_options>(which_)) return "weighted_round_robin";
+  if (std::holds_alternative<slow_start_options>(which_)) return "round_robin";
   const auto* const built_in = std::get_if<simple>(&which_);
-  if (!built_in) return {"a policy of the program"};
-  if (built_in->make == make_round_robin) return {"round_robin"};
-  if (built_in->make == make_weighted) return {"weighted"};
-  return {"least_request", "choices: " + std::to_string(built_in->choices)};
+  if (!built_in) return "a policy of the program";
+  if (built_in->make == make_round_robin) return "round_robin";
+  return built_in->make == make_weighted ? "weighted" : "least_request";
+}
+
+rpc::policy_outline spread_config::outline() const {
+  rpc::policy_outline made{std::string(name())};
+  const auto* const built_in = std::get_if<simple>(&which_);
+  if (std::holds_alternative<slow_start_options>(which_)) made.detail = "slow start";
+  if (built_in && built_in->make == make_least_request)
+    made.detail = "choices: " + std::to_string(built_in->choices);
+  return made;
 }
 
 std::unique_ptr<balancer> spread_config::make(balancer_host& host) const {
@@ -70,8 +78,8 @@ void spread_balancer::set_policy(const balancing& policy) {
 void spread_balancer::update(const balancing& policy, const std::vector<endpoint>& servers) {
   set_policy(policy);
   // Every subchannel is in servers_ until it is dropped, even if an allocation fails in between.
-  std::map<net::address, std::size_t> before;  // to the index in servers_
-  for (std::size_t i = 0; i < servers_.size(); ++i) before.emplace(servers_[i].at->where().address(), i);
+  servers_before before(servers);
+  for (const entry& e : servers_) before.add(e.at->where());
   std::set<net::address> listed;
   std::vector<entry> next;
   next.reserve(servers.size());
@@ -79,9 +87,9 @@ void spread_balancer::update(const balancing& policy, const std::vector<endpoint
   servers_.reserve(servers_.size() + servers.size());
   for (const endpoint& e : servers) {
     if (e.weight() == 0 || !listed.insert(e.address()).second) continue;
-    if (const auto old = before.find(e.address()); old != before.end()) {
-      servers_[old->second].at->set_where(e);
-      next.push_back(servers_[old->second]);
+    if (const auto old = before.take(e)) {
+      servers_[*old].at->set_where(e);
+      next.push_back(servers_[*old]);
     } else {
       next.push_back(servers_.emplace_back(entry{&host_.make_subchannel(e, *this)}));
       subchannel& s = *next.back().at;

@@ -32,6 +32,7 @@ class spread_config final : public policy_config {
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     return which_ == static_cast<const spread_config&>(other).which_;
   }
+  [[nodiscard]] std::string_view name() const noexcept override;
   [[nodiscard]] rpc::policy_outline outline() const override;
   [[nodiscard]] std::unique_ptr<balancer> make(balancer_host& host) const override;
 

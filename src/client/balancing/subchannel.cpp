@@ -3,7 +3,9 @@
 #include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coracle/net/connect.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 
@@ -27,22 +29,25 @@ subchannel::subchannel(loop& owner_loop, const connect_params& params, endpoint 
       owner_(owner),
       user_(user),
       id_(params.registry->next_id()),
-      trace_(owner_loop.wall_now()),
-      measures_(params.uri),
-      keepalive_time_(params.connection.http2.keepalive.time) {
-  timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).on_timer(); };
-  runnable::run = [](coro::runnable& w) noexcept { static_cast<subchannel&>(w).report_state(); };
+      made_(owner_loop.wall_now()) {
+  runnable::run = [](coro::runnable& w) noexcept { static_cast<subchannel&>(w).check(); };
 }
 
 subchannel::~subchannel() {
-  CORACLE_ASSERT(connections_.empty() && !report_scheduled_,
+  CORACLE_ASSERT(connections_.empty() && !check_scheduled_,
                  "a subchannel was destroyed before its connections");
-  if (timer::holder) loop_.disarm(*this);
+  disarm();
 }
 
 connectivity subchannel::state() const noexcept {
   const connectivity c = connection_state();
   return ejected_.ok() || c == connectivity::shutdown ? c : connectivity::transient_failure;
+}
+
+const status& subchannel::failure() const noexcept {
+  static const status none;
+  if (!ejected_.ok()) return ejected_;
+  return history_ ? history_->failure : none;
 }
 
 connectivity subchannel::connection_state() const noexcept {
@@ -64,20 +69,32 @@ connectivity subchannel::connection_state() const noexcept {
 
 // --- connecting
 
-void subchannel::connect() noexcept {
+void subchannel::connect() {
   if (connection_state() == connectivity::idle) begin_attempt();
 }
 
-void subchannel::begin_attempt() noexcept {
+subchannel::history& subchannel::kept() {
+  if (!history_) history_ = std::make_unique<history>(made_, params_.connection.http2.keepalive.time);
+  return *history_;
+}
+
+void subchannel::begin_attempt() {
+  history& h = kept();
+  if (!activity_) activity_ = std::make_unique<activity>(*this);
   const auto is_stable = [this](const connection_entry& l) {
     return l.ready && !l.draining && loop_.now() - l.ready_since >= stable_time;
   };
-  if (std::any_of(connections_.begin(), connections_.end(), is_stable)) backoff_.reset();
+  if (std::any_of(connections_.begin(), connections_.end(), is_stable)) h.pauses.reset();
   attempting_ = true;
-  dialed_ = nullptr;
-  attempt_began_ = loop_.now();
+  activity_->attempt_began = loop_.now();
   record_state();
-  if (!base::if_memory_allows([this] { work_.spawn(attempt()); })) attempt_failed(no_memory);
+  const bool begun = base::if_memory_allows([this] {
+    std::shared_ptr<address_pass>& pass = activity_->pass;
+    pass = std::make_shared<address_pass>();
+    pass->is_dialing = true;
+    activity_->work.spawn(attempt(pass));
+  });
+  if (!begun) attempt_failed(no_memory);
 }
 
 void subchannel::scale() noexcept {
@@ -85,79 +102,145 @@ void subchannel::scale() noexcept {
   if (n > 0 && n < connections_max() && !closing_ && !attempting_ && !pausing_) begin_attempt();
 }
 
-task<> subchannel::attempt() {
+task<result<std::unique_ptr<net::duplex>>> subchannel::dial(address_pass& of, const endpoint& to) {
+  using made = result<std::unique_ptr<net::duplex>>;
+  const std::optional<net::address> proxy = access_ ? access_->proxy : std::nullopt;
+  task<made> whole = proxy ? params_.by->dial_through(loop_, *proxy, to)
+                           : params_.by->dial_and_follow(loop_, to, of.running);
+  stop_on<made> limited(of.stop_token(), std::move(whole));
+  co_return co_await limited;
+}
+
+task<> subchannel::attempt(std::shared_ptr<address_pass> of) {
   using made = result<std::unique_ptr<net::duplex>>;
   made outcome = status::unavailable("not connected");
-  try {
-    const endpoint to = where_;  // which may change meanwhile
-    const std::optional<net::address> proxy = proxy_ ? std::optional(*proxy_) : std::nullopt;
-    task<made> dial = proxy ? params_.by->dial_through(loop_, *proxy, to) : params_.by->dial(loop_, to);
-    with_timeout<made> limited(connect_timeout, std::move(dial));
-    outcome = co_await limited;
-  } catch (const coro::cancelled&) {
-    outcome = status::unavailable("connecting was cancelled");
-  } catch (const std::bad_alloc&) {
-    outcome = status::unavailable(no_memory);
-  } catch (...) {
-    outcome = status::unavailable("the connector threw an exception");
+  const time_point end = deadline_after(loop_.now(), connect_timeout);
+  bool enough = true;  // memory
+  while (enough) {
+    try {
+      const std::optional<endpoint> to = of->rest(where_);
+      if (!to) break;
+      of->dialed = to;
+      with_timeout<made> limited(end - loop_.now(), dial(*of, *to));
+      outcome = co_await limited;
+      if (outcome && has_withdrawn((*outcome)->peer_address(), *of->dialed))
+        outcome = status::unavailable("the server no longer has this address");
+    } catch (const coro::cancelled&) {
+      outcome = status::unavailable("connecting was cancelled");
+    } catch (const std::bad_alloc&) {
+      outcome = status::unavailable(no_memory);
+      enough = false;
+    } catch (...) {
+      outcome = status::unavailable("the connector threw an exception");
+    }
+    const bool was_stopped = of->was_stopped();
+    if (outcome || closing_ || of != activity_->pass) break;
+    // The server may have addresses by now that were not dialed.
+    if (!was_stopped) enough = enough && base::if_memory_allows([&] { of->tried(*of->dialed); });
   }
-  if (closing_) co_return schedule_state_report();
+  if (closing_) co_return schedule_check();
+  if (of != activity_->pass) {  // another address was faster
+    if (connections_.empty()) schedule_check();
+    co_return;
+  }
+  of->is_dialing = false;
+  if (!outcome && awaits_settings()) co_return arm_attempt_timer(false);
   if (!outcome) co_return attempt_failed(outcome.status().message());
-  if (!base::if_memory_allows([&] { begin_connection(*std::move(outcome)); })) attempt_failed(no_memory);
+  if (!base::if_memory_allows([&] { begin_connection(*std::move(outcome), *of->dialed); }))
+    attempt_failed(no_memory);
 }
 
 bool subchannel::has_own_security() const noexcept {
-  return security_.by && params_.credentials.secure() &&
+  return security_ && security_->by && params_.credentials.secure() &&
          params_.credentials.security()->yields_to_control_plane();
 }
 
-void subchannel::begin_connection(std::unique_ptr<net::duplex> raw) {
+void subchannel::begin_connection(std::unique_ptr<net::duplex> raw, const endpoint& dialed) {
   const bool own = has_own_security();
-  const channel_credentials by = own ? security_.by->credentials() : params_.credentials;
+  const channel_credentials by = own ? security_->by->credentials() : params_.credentials;
   if (!by.failure().ok()) return attempt_failed(by.failure().message());
   transport::connection_options options = params_.connection;
-  options.http2.keepalive.time = keepalive_time_;
+  options.http2.keepalive.time = history_->keepalive_time;
   reduce_resets(options.http2);
   if (params_.http1) options.http1 = &*params_.http1;
   connections_.reserve(connections_.size() + 1);
-  auto stream = security::secured(by, loop_, std::move(raw), own ? security_.host : params_.authority,
+  auto stream = security::secured(by, loop_, std::move(raw), own ? security_->host : params_.authority,
                                   params_.http1 ? "http/1.1" : "h2");
   auto made =
       std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::client, options,
                                               static_cast<transport::connection_owner&>(*this), nullptr);
   transport::connection& c = *made;
   connections_.push_back({std::move(made), params_.registry->next_id()});
-  // The attempt includes the wait for the server's SETTINGS.
-  loop_.arm(*this, deadline_after(attempt_began_, connect_timeout));
   try {
+    address_pass& pass = *activity_->pass;
+    pass.reached(dialed, c.peer_address());
+    arm_attempt_timer(pass.rest(where_).has_value());
     c.start();
   } catch (const std::bad_alloc&) {
-    loop_.disarm(*this);
+    disarm();
     connections_.pop_back();
     throw;
   }
+}
+
+// The attempt includes the wait for the server's SETTINGS.
+void subchannel::arm_attempt_timer(bool next_address) {
+  loop_.arm(*activity_, next_address ? deadline_after(loop_.now(), net::connection_attempt_delay)
+                                     : deadline_after(activity_->attempt_began, connect_timeout));
+}
+
+// gRFC A61: beside one that is silent, and after one that breaks.
+bool subchannel::try_next_address() noexcept {
+  const std::shared_ptr<address_pass> pass = activity_->pass;  // which the attempt may end at once
+  if (!pass || pass->is_dialing) return pass != nullptr;
+  bool begun = false;
+  base::if_memory_allows([&] {
+    if (!pass->rest(where_)) return;
+    task<> dialing = attempt(pass);
+    begun = pass->is_dialing = true;
+    activity_->work.spawn(std::move(dialing));
+  });
+  return begun;
+}
+
+bool subchannel::awaits_settings() const noexcept {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const connection_entry& l) { return !l.ready && !l.draining; });
+}
+
+void subchannel::end_pass(std::string_view reason) noexcept {
+  const std::shared_ptr<address_pass> pass = std::exchange(activity_->pass, nullptr);
+  if (!pass) return;
+  if (pass->is_dialing) pass->stop_dialing();
+  close_unready(reason);
+}
+
+void subchannel::close_unready(std::string_view reason) noexcept {
+  for (connection_entry& l : connections_)
+    if (!l.ready && !l.draining) l.connection->close(transport::error_code::no_error, reason);
 }
 
 // The server's limits are not known before it closes a connection because of them.
 void subchannel::reduce_resets(http2::limits& l) const noexcept {
   for (std::uint16_t* const n : {&l.own_resets_burst, &l.own_resets_per_second, &l.own_early_resets_burst,
                                  &l.own_early_resets_per_second})
-    *n = static_cast<std::uint16_t>(std::max(*n >> reset_shift_, 1));
+    *n = static_cast<std::uint16_t>(std::max(*n >> history_->reset_shift, 1));
 }
 
 void subchannel::attempt_failed(std::string_view reason) noexcept {
   attempting_ = false;
-  measures_.attempt_failed();
+  end_pass(reason);
+  measures().attempt_failed();
   std::string text;
   const bool whole = base::if_memory_allows(
       [&] { text.append("cannot connect to ").append(params_.name).append(": ").append(reason); });
-  fail_for(backoff_.next(loop_.io().random()), whole ? std::string_view(text) : no_memory);
+  fail_for(history_->pauses.next(loop_.io().random()), whole ? std::string_view(text) : no_memory);
 }
 
 void subchannel::connection_lost(duration up, std::string_view reason) noexcept {
   if (attempting_ || pausing_) return schedule_state_report();
-  const duration pause = backoff_.lost(up, loop_.io().random());
-  if (deadline_after(attempt_began_, pause) <= loop_.now()) return schedule_state_report();
+  const duration pause = history_->pauses.lost(up, loop_.io().random());
+  if (deadline_after(activity_->attempt_began, pause) <= loop_.now()) return schedule_state_report();
   std::string text;
   const bool whole = base::if_memory_allows([&] {
     text.append(params_.name)
@@ -171,47 +254,52 @@ void subchannel::connection_lost(duration up, std::string_view reason) noexcept 
 
 // Enters TRANSIENT_FAILURE until `pause` after the start of the last attempt.
 void subchannel::fail_for(duration pause, std::string_view text) noexcept {
-  failure_ = status::unavailable(text);
+  history_->failure = status::unavailable(text);
   loop_.log().write(log_room::client, log_level::info, text);
   record_event(text, severity::warning);
   pausing_ = true;
-  loop_.arm(*this, deadline_after(attempt_began_, pause));
+  loop_.arm(*activity_, deadline_after(activity_->attempt_began, pause));
   schedule_state_report();
 }
 
 void subchannel::on_timer() noexcept {
   if (std::exchange(pausing_, false)) return schedule_state_report();
-  if (!attempting_ || connections_.empty()) return;
-  connections_.back().connection->close(
-      transport::error_code::no_error, params_.http1
-                                           ? "the connection was not established within the connect timeout"
-                                           : "the server sent no HTTP/2 SETTINGS within the connect timeout");
+  if (!attempting_ || try_next_address()) return;
+  // The others have gone, or memory has run out: this one has the rest of the time.
+  if (loop_.now() < deadline_after(activity_->attempt_began, connect_timeout))
+    return arm_attempt_timer(false);
+  close_unready(params_.http1 ? "the connection was not established within the connect timeout"
+                              : "the server sent no HTTP/2 SETTINGS within the connect timeout");
+}
+
+void subchannel::disarm() noexcept {
+  if (activity_ && activity_->holder) loop_.disarm(*activity_);
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);
   if (!l || l->draining || closing_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
-  ++bytes_before_.connections;
+  end_pass("another address of the server was faster");
+  ++history_->bytes.connections;
   l->secure = c.auth() != nullptr;
-  measures_.handshake_ended(c);
-  measures_.attempt_succeeded();
-  measures_.opened(c);
-  if (timer::holder) loop_.disarm(*this);
+  measures().handshake_ended(c);
+  measures().attempt_succeeded();
+  measures().opened(c);
+  disarm();
   l->ready_since = loop_.now();
   record_event("connected", severity::info);
   // Over HTTP/1.1 the watch would occupy the connection.
   if (health_service_ && !params_.http1 && !base::if_memory_allows([&] { begin_health(*l); }))
     return c.close(transport::error_code::no_error, no_memory);
   begin_load(*l);
-  if (const auto before = std::exchange(dialed_, nullptr)) leave_withdrawn(*l, *before);
   schedule_state_report();
 }
 
 void subchannel::begin_health(connection_entry& l) {
   l.health = std::make_shared<health_watch>(*l.connection, params_, *health_service_,
-                                            static_cast<health_watch_owner&>(*this));
-  work_.spawn(check_health(l.health));
+                                            static_cast<health_watch_owner&>(*activity_));
+  activity_->work.spawn(check_health(l.health));
 }
 
 task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
@@ -224,7 +312,7 @@ task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
                                       [&](const connection_entry& l) { return l.health.get() == &of; });
     if (watched != connections_.end()) watched->connection->close(transport::error_code::no_error, no_memory);
   }
-  if (closing_) schedule_state_report();
+  if (closing_ || connections_.empty()) schedule_check();
 }
 
 void subchannel::stop_watches(connection_entry& l) noexcept {
@@ -259,7 +347,7 @@ const call_target& subchannel::observed_target(const call_target& of_channel, ca
   // Credentials that yield to a control plane may be plaintext for some servers, and TLS for this one.
   const bool secure = params_.credentials.secure() && x && x->auth();
   const call_route* const route = a ? a->terms().route.get() : nullptr;
-  const bool rewritten = route && route->rewrites_authority && !host_name_.empty();
+  const bool rewritten = route && route->rewrites_authority && access_ && !access_->hostname.empty();
   std::unique_ptr<call_target>& mine = own_targets_[(secure ? 2 : 0) + (rewritten ? 1 : 0)];
   if (!mine) [[unlikely]]
     if (!add_own_target(mine, of_channel, secure, rewritten)) return of_channel;
@@ -272,18 +360,28 @@ CORACLE_COLD bool subchannel::add_own_target(std::unique_ptr<call_target>& to, c
   to.reset(new (std::nothrow) call_target(of_channel));
   if (!to) return false;
   to->ends = this;
-  to->labels = measures_.labels();
+  to->labels = labels_;
   if (secure) to->scheme = "https";
   to->is_rewritten = rewritten;
-  if (rewritten) to->authority = host_name_;
+  if (rewritten) to->authority = access_->hostname;
   return true;
 }
 
 // The authority of a target is read when its headers are written, and not after that.
-void subchannel::name_host(std::string name) {
-  host_name_ = std::move(name);
+void subchannel::reach_by(std::shared_ptr<const server_access> a) noexcept {
+  access_ = std::move(a);
   for (const auto& t : own_targets_)
-    if (t && t->is_rewritten) t->authority = host_name_;
+    if (t && t->is_rewritten)
+      t->authority = access_ ? std::string_view(access_->hostname) : std::string_view();
+}
+
+void subchannel::set_user(subchannel_user& another) noexcept {
+  user_ = &another;
+  loads_ = nullptr;
+  load_of_calls_ = false;
+  load_interval_.reset();
+  for (connection_entry& l : connections_)
+    if (const auto stopped = std::exchange(l.load, nullptr)) stopped->stop();
 }
 
 void subchannel::hold_place_for(call_attempt& a) noexcept {
@@ -297,8 +395,8 @@ void subchannel::begin_load(connection_entry& l) noexcept {
   if (!load_interval_ || params_.http1) return;
   base::if_memory_allows([&] {
     l.load = std::make_shared<load_watch>(*l.connection, params_, std::max(*load_interval_, duration(0)),
-                                          static_cast<load_watch_owner&>(*this));
-    work_.spawn(receive_load(l.load));
+                                          static_cast<load_watch_owner&>(*activity_));
+    activity_->work.spawn(receive_load(l.load));
   });
 }
 
@@ -307,15 +405,15 @@ task<> subchannel::receive_load(std::shared_ptr<load_watch> w) {
     co_await load_watch::run(std::move(w));
   } catch (const std::bad_alloc&) {
   }
-  if (closing_) schedule_state_report();
+  if (closing_ || connections_.empty()) schedule_check();
 }
 
-void subchannel::on_load(const load_report& load) noexcept {
-  if (loads_) loads_->on_load(*this, load);
+void subchannel::activity::on_load(const load_report& load) noexcept {
+  if (of.loads_) of.loads_->on_load(of, load);
 }
 
-void subchannel::on_no_load() noexcept {
-  record_event("the server does not report its load out of band", severity::warning);
+void subchannel::activity::on_no_load() noexcept {
+  of.record_event("the server does not report its load out of band", severity::warning);
 }
 
 void subchannel::attempt_ended(status_code code, const metadata& trailing) noexcept {
@@ -357,7 +455,7 @@ std::size_t subchannel::open_calls() const noexcept {
 }
 
 connection_bytes subchannel::bytes() const noexcept {
-  connection_bytes all = bytes_before_;
+  connection_bytes all = history_ ? history_->bytes : connection_bytes();
   for (const connection_entry& l : connections_) {
     all.sent += l.connection->bytes_sent();
     all.received += l.connection->bytes_received();
@@ -376,11 +474,13 @@ rpc::subchannel_snapshot subchannel::stats(std::uint64_t detailed) const {
   s.id = id_;
   s.address = where_.address().to_string();
   s.state = name_of(state());
-  s.trace = trace_;
+  s.trace = history_ ? history_->trace : rpc::event_trace(made_);
   s.connections_max = connections_max();
-  s.last_call_started = rpc::to_wall_time(loop_, last_stream_before_);
-  s.calls_started = streams_before_;
-  s.calls_succeeded = calls_ok_before_;
+  if (history_) {
+    s.last_call_started = rpc::to_wall_time(loop_, history_->last_stream);
+    s.calls_started = history_->streams;
+    s.calls_succeeded = history_->calls_ok;
+  }
   std::uint64_t open = 0;
   for (const connection_entry& l : connections_) {
     s.connections.push_back(rpc::take_snapshot(loop_, l.id, *l.connection, l.id == detailed));
@@ -398,46 +498,61 @@ void subchannel::on_slots(transport::connection&) noexcept {
   if (!closing_) owner_.on_slots(*this);
 }
 
-void subchannel::on_health(health_watch& w) noexcept {
+void subchannel::activity::on_health(health_watch& w) noexcept {
+  status& failure = of.history_->failure;
   const auto describe = [&] {
-    std::string text = where_.address().to_string();
+    std::string text = of.where_.address().to_string();
     if (w.serving_state() == health_watch::verdict::not_serving) {
-      text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
-      failure_ = status::unavailable(text);
+      text.append(" reports that it does not serve \"").append(*of.health_service_).append("\"");
+      failure = status::unavailable(text);
     } else if (w.serving_state() == health_watch::verdict::failed) {
-      text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
-      failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
+      text.append(": the health check of \"").append(*of.health_service_).append("\" failed with ");
+      failure = status::unavailable(text.append(base::printable(w.failure().to_string())));
     }
   };
-  if (!base::if_memory_allows(describe)) failure_ = status::unavailable(no_memory);
-  schedule_state_report();
+  if (!base::if_memory_allows(describe)) failure = status::unavailable(no_memory);
+  of.schedule_state_report();
 }
 
 // --- losing connections
 
-namespace {
-
-bool has_address(const endpoint& e, const net::address& a) {
-  return e.address() == a ||
-         std::find(e.other_addresses().begin(), e.other_addresses().end(), a) != e.other_addresses().end();
-}
-
-}  // namespace
-
 void subchannel::set_where(const endpoint& e) {
   if (where_ == e) return;
-  const endpoint before = std::exchange(where_, e);
-  if (before.other_addresses() == e.other_addresses()) return;
-  if (attempting_ && !dialed_) dialed_ = std::make_unique<const endpoint>(before);
-  for (connection_entry& l : connections_)
-    if (l.ready) leave_withdrawn(l, before);
+  endpoint before = e;
+  std::swap(before, where_);
+  const auto gone = [&](const net::address& a) { return has_withdrawn(a, before); };
+  const bool any_gone = gone(before.address()) || std::ranges::any_of(before.other_addresses(), gone);
+  const std::shared_ptr<address_pass> pass = attempting_ ? activity_->pass : nullptr;
+  if (pass && pass->is_dialing && !redirect(*pass) && any_gone) pass->stop_dialing();
+  // Another address waits beside one that is silent: without memory for it, as long as that has time.
+  base::if_memory_allows([&] {
+    if (!pass || pass->is_dialing || pass->rest(before) || !pass->rest(where_)) return;
+    const time_point due = deadline_after(loop_.now(), net::connection_attempt_delay);
+    // One that comes and goes does not begin its wait anew.
+    if (!activity_->holder || due < activity_->when) loop_.arm(*activity_, due);
+  });
+  if (!any_gone) return;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {  // the end of one may begin another
+    connection_entry& l = connections_[i];
+    if (l.draining || closing_ || !gone(l.connection->peer_address())) continue;
+    if (l.ready) leave_withdrawn(l);
+    else l.connection->close(transport::error_code::no_error, "the server no longer has this address");
+  }
 }
 
-// A connection to an address that is in neither list, because a proxy or the program's connector made it,
-// stays.
-void subchannel::leave_withdrawn(connection_entry& l, const endpoint& before) noexcept {
-  const net::address& at = l.connection->peer_address();
-  if (l.draining || closing_ || has_address(where_, at) || !has_address(before, at)) return;
+// What is dialed goes on beside addresses that come and go. Returns false if it cannot.
+bool subchannel::redirect(address_pass& pass) const noexcept {
+  bool goes_on = false;
+  base::if_memory_allows([&] {
+    std::optional<endpoint> rest = pass.rest(where_);
+    if (!rest || !pass.running) return;
+    goes_on = pass.running->change_to(*rest);
+    if (goes_on) pass.dialed = std::move(rest);
+  });
+  return goes_on;
+}
+
+void subchannel::leave_withdrawn(connection_entry& l) noexcept {
   l.draining = true;
   stop_watches(l);
   record_event("disconnected: the server no longer has this address", severity::info);
@@ -445,16 +560,13 @@ void subchannel::leave_withdrawn(connection_entry& l, const endpoint& before) no
   schedule_state_report();
 }
 
-void subchannel::connect_through(const std::optional<net::address>& proxy) {
-  proxy_ = proxy ? std::make_unique<const net::address>(*proxy) : nullptr;
-}
-
 void subchannel::on_going_away(transport::connection& c) noexcept {
   connection_entry* l = entry_of(c);
   if (!l || std::exchange(l->draining, true)) return;
   stop_watches(*l);
-  if (c.asked_for_fewer_resets() && reset_shift_ < reset_shift_max) ++reset_shift_;
-  if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
+  if (c.asked_for_fewer_resets() && history_->reset_shift < reset_shift_max) ++history_->reset_shift;
+  if (c.sent_too_many_pings() && history_->keepalive_time < duration::max() / 2)
+    history_->keepalive_time *= 2;
   if (closing_) return;
   if (l->ready) {
     base::if_memory_allows(
@@ -463,35 +575,39 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
     if (params_.http1 && (c.stats().streams_succeeded > 0 || c.abandoned())) return schedule_state_report();
     // A healthy server may drain its connections at any rate, such as with each change of its configuration.
     if (c.peer_says().goaway == http2::error_code::no_error && c.messages().calls_ok > 0) {
-      if (!attempting_ && !pausing_) backoff_.reset();
+      if (!attempting_ && !pausing_) history_->pauses.reset();
       return schedule_state_report();
     }
     return connection_lost(loop_.now() - l->ready_since, c.end_reason());
   }
-  if (timer::holder) loop_.disarm(*this);
-  measures_.handshake_ended(c);
+  measures().handshake_ended(c);
+  if (!attempting_) return;  // it has ended: another address was faster
+  if (try_next_address() || awaits_settings()) return;
+  disarm();
   attempt_failed(c.end_reason());
 }
 
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
-  if (const connection_entry* const l = entry_of(c); l && l->ready) measures_.closed(c, l->secure);
-  streams_before_ += c.stats().streams_started;
-  calls_ok_before_ += c.messages().calls_ok;
-  last_stream_before_ = std::max(last_stream_before_, c.stats().last_stream_started);
-  bytes_before_.sent += c.bytes_sent();
-  bytes_before_.received += c.bytes_received();
+  if (const connection_entry* const l = entry_of(c); l && l->ready) measures().closed(c, l->secure);
+  history_->streams += c.stats().streams_started;
+  history_->calls_ok += c.messages().calls_ok;
+  history_->last_stream = std::max(history_->last_stream, c.stats().last_stream_started);
+  history_->bytes.sent += c.bytes_sent();
+  history_->bytes.received += c.bytes_received();
   std::erase_if(connections_, [&](const connection_entry& l) { return l.connection.get() == &c; });
-  if (closing_) schedule_state_report();
+  if (closing_ || connections_.empty()) schedule_check();
 }
 
 void subchannel::end_connections(bool at_once, std::string_view reason) noexcept {
   closing_ = true;
   attempting_ = pausing_ = false;
-  if (timer::holder) loop_.disarm(*this);
+  if (activity_) activity_->pass = nullptr;
+  disarm();
   loads_ = nullptr;
+  security_ = nullptr;
   for (connection_entry& l : connections_) stop_watches(l);
-  work_.request_stop();
+  if (activity_) activity_->work.request_stop();
   for (connection_entry& l : connections_) {
     // A connection whose server has not sent its SETTINGS has no calls to wait for.
     if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
@@ -504,18 +620,28 @@ void subchannel::end_connections(bool at_once, std::string_view reason) noexcept
 
 void subchannel::schedule_state_report() noexcept {
   record_state();
-  if (std::exchange(report_scheduled_, true)) return;
-  loop_.post(*this);
+  report_due_ = true;
+  schedule_check();
 }
 
-void subchannel::report_state() noexcept {
-  report_scheduled_ = false;
-  if (!closing_) return owner_.on_state(*this);
-  if (connections_.empty() && work_.running() == 0) owner_.on_drained(*this);  // destroys this
+void subchannel::schedule_check() noexcept {
+  if (!std::exchange(check_scheduled_, true)) loop_.post(*this);
+}
+
+void subchannel::check() noexcept {
+  check_scheduled_ = false;
+  if (std::exchange(report_due_, false) && !closing_) owner_.on_state(*this);
+  const bool works = attempting_ || pausing_ || (activity_ && activity_->work.running() > 0);
+  if (check_scheduled_ || works || !connections_.empty()) return;
+  if (closing_) return owner_.on_drained(*this);  // destroys this
+  activity_ = nullptr;
+  std::vector<connection_entry>().swap(connections_);
 }
 
 void subchannel::record_event(std::string_view text, severity level) noexcept {
-  trace_.add(loop_.wall_now(), text, level);
+  // A subchannel that was never used records nothing of its end.
+  if (history_ || (!closing_ && base::if_memory_allows([this] { kept(); })))
+    history_->trace.add(loop_.wall_now(), text, level);
   loop_.log().in(log_room::client).debug(params_.name, ": ", text);
 }
 
@@ -523,8 +649,8 @@ void subchannel::record_state() noexcept {
   const connectivity now = state();
   if (std::exchange(recorded_state_, now) == now) return;
   if (now == connectivity::ready) {
-    ++times_ready_;
-    ready_since_ = loop_.now();
+    ++history_->times_ready;
+    history_->ready_since = loop_.now();
   }
   record_event(name_of(now), severity_of(now));
 }

@@ -6,23 +6,20 @@
 #include "coracle/client/server_labels.hpp"
 #include "transport/connection.hpp"
 
-#include <memory>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace coracle::client {
 
 // The instruments of subchannels.
 [[nodiscard]] std::span<const instrument* const> subchannel_instruments() noexcept;
 
-// Of the subchannels of one target, on the current loop.
+// Of a subchannel of the target, on the current loop. Borrows both.
 class subchannel_measures {
  public:
-  explicit subchannel_measures(std::string_view target) noexcept : target_(target) {}
-  // Of a server that a control plane has named; null: none has.
-  void set_labels(std::shared_ptr<const server_labels> l) noexcept { labels_ = std::move(l); }
-  [[nodiscard]] const std::shared_ptr<const server_labels>& labels() const noexcept { return labels_; }
+  // labels: of a server that a control plane has named; null: none has.
+  subchannel_measures(std::string_view target, const server_labels* labels) noexcept
+      : target_(target), labels_(labels) {}
   void attempt_succeeded() const noexcept;
   void attempt_failed() const noexcept;
   // An attempt with a secured byte stream has ended; nothing if its handshake has not.
@@ -41,7 +38,7 @@ class subchannel_measures {
   }
 
   std::string_view target_;
-  std::shared_ptr<const server_labels> labels_;
+  const server_labels* labels_;
 };
 
 }  // namespace coracle::client

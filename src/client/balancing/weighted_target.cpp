@@ -54,12 +54,13 @@ void weighted_target::publish_state() noexcept {
   host_.publish(state_, best ? best->policy.reason() : empty_.reason);
 }
 
-// xorshift64*
+// xorshift64*. Its upper half as a fraction of 1: a remainder would favor the first children if their weights
+// are large. No child's share is off by more than 2^-32.
 std::uint64_t weighted_target::draw(std::uint64_t below) noexcept {
   random_ ^= random_ >> 12;
   random_ ^= random_ << 25;
   random_ ^= random_ >> 27;
-  return (random_ * 0x2545F4914F6CDD1DULL >> 31) % below;
+  return (random_ * 0x2545F4914F6CDD1DULL >> 32) * below >> 32;
 }
 
 pick weighted_target::choose(const pick_info& call) {

@@ -22,6 +22,7 @@ class weighted_target_config final : public policy_config {
     std::string locality{};  // for metrics; empty: it is none
     friend bool operator==(const target&, const target&) = default;
   };
+  // The sum of the weights is less than 2^32.
   explicit weighted_target_config(std::vector<target> targets) noexcept : targets_(std::move(targets)) {}
   [[nodiscard]] const std::vector<target>& targets() const noexcept { return targets_; }
   [[nodiscard]] std::string_view family() const noexcept override { return "weighted_target"; }
@@ -63,6 +64,7 @@ class weighted_target final : public balancer, private child_policy_owner {
   // child_policy_owner
   void on_child(child_policy& c) noexcept override;
   void publish_state() noexcept;
+  // At most 2^33.
   [[nodiscard]] std::uint64_t draw(std::uint64_t below) noexcept;
 
   std::vector<std::unique_ptr<child>> children_;

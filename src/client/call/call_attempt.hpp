@@ -84,10 +84,15 @@ struct call_target {
 // A place among the calls in progress that a policy limits (gRFC A32): it is free again when this ends.
 class held_place {
  public:
-  held_place() noexcept = default;
+  // among: the number of what counts the calls.
+  explicit held_place(std::uint64_t among) noexcept : among_(among) {}
   held_place(const held_place&) = delete;
   held_place& operator=(const held_place&) = delete;
   virtual ~held_place() = default;
+  [[nodiscard]] std::uint64_t among() const noexcept { return among_; }
+
+ private:
+  const std::uint64_t among_;
 };
 
 // Why a channel gives an attempt no exchange; determines whether a retry is allowed.
@@ -114,13 +119,17 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
   // For picks: path, deadline, wait_for_ready() and the caller's metadata.
   [[nodiscard]] const call_terms& terms() const noexcept { return terms_; }
-  // A policy that drops calls has let it pass: it is not drawn again while it waits for a stream.
-  [[nodiscard]] bool admitted() const noexcept { return admitted_; }
-  void set_admitted() const noexcept { admitted_ = true; }
-  // Holds the place of an attempt that waits for a stream, until it has one or ends.
+  // The number of what counts the calls of the policy that drops calls and has let it pass, or 0: it is not
+  // drawn again there while it waits for a stream. A number, because what counts may be gone.
+  [[nodiscard]] std::uint64_t admitted_to() const noexcept { return admitted_to_; }
+  void set_admitted_to(std::uint64_t calls) const noexcept { admitted_to_ = calls; }
+  // Holds the place of an attempt that waits for a stream, until it has one, has no server any more, or ends.
   [[nodiscard]] bool has_place() const noexcept { return place_ != nullptr; }
+  [[nodiscard]] bool has_place_among(std::uint64_t calls) const noexcept {
+    return place_ && place_->among() == calls;
+  }
   void hold_place(std::unique_ptr<held_place> p) noexcept { place_ = std::move(p); }
-  void release_place() noexcept { place_.reset(); }
+  void release_place() const noexcept { place_.reset(); }
 
   // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
@@ -143,8 +152,9 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
  private:
   const call_terms& terms_;
-  std::unique_ptr<held_place> place_;
-  mutable bool admitted_ = false;  // picks see the attempt as const
+  // Picks see the attempt as const.
+  mutable std::unique_ptr<held_place> place_;
+  mutable std::uint64_t admitted_to_ = 0;
 };
 
 }  // namespace coracle::client

@@ -6,6 +6,7 @@ void call_options::inherit(const call_options& defaults) {
   if (!timeout) timeout = defaults.timeout;
   if (!max_receive_bytes) max_receive_bytes = defaults.max_receive_bytes;
   if (!max_send_bytes) max_send_bytes = defaults.max_send_bytes;
+  if (!criticality) criticality = defaults.criticality;
   if (!wait_for_ready) wait_for_ready = defaults.wait_for_ready;
   if (!compression) compression = defaults.compression;
   if (!accepted_encodings) accepted_encodings = defaults.accepted_encodings;

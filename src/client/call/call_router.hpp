@@ -58,6 +58,7 @@ struct call_route : coro::pooled {
   // The addresses of the server that the call goes to if it can (gRFC A55). They belong to the call's
   // filters. Null: any server.
   const std::vector<net::address>* preferred = nullptr;
+  bool is_of_session = false;  // a filter keeps its session on the server that it gets, whichever that is
   // Of the last pick, for calls of sessions: the server, which lives as long as the call is on it, and
   // whether no other one takes the call, which then waits in the own_queue() of the server.
   mutable const subchannel* server = nullptr;

@@ -3,6 +3,7 @@
 
 #include "base/hot_and_cold.hpp"
 #include "client/call/call_attempt.hpp"
+#include "client/call/call_throttle.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
@@ -31,6 +32,7 @@ struct call_counts {
   // The calls that neither wait in the shard nor have an exchange: they wait for credentials, or have a retry
   // or hedging policy and are not committed to an attempt.
   base::intrusive_list<call_attempt> between;
+  std::unique_ptr<call_throttle> throttle;  // null: channel_options::throttling is false
 
   [[nodiscard]] std::uint64_t in_progress() const noexcept { return started - succeeded - failed; }
   CORACLE_COLD void post_if_none(loop& here) noexcept;

@@ -5,6 +5,8 @@
 #include "client/call/call_setup.hpp"
 #include "client/call/client_headers.hpp"
 #include "client/call/client_interceptor_chain.hpp"
+#include "client/call/repeated_headers.hpp"
+#include "client/call/retry_instruments.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/client/client_stream.hpp"
 #include "coracle/client/then.hpp"
@@ -12,8 +14,10 @@
 #include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
+#include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -107,7 +111,8 @@ void client_call::bind_owner_loop() noexcept {
 
 CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
   const coro::environment& inherited = terms_.options.detached ? coro::no_environment : outer;
-  if (inherited.call || inherited.span) rpc::propagate(inherited, terms_.options.metadata, terms_.propagated);
+  if (inherited.call || inherited.span || terms_.options.criticality)
+    rpc::propagate(inherited, terms_.options.metadata, terms_.options.criticality, terms_.propagated);
   if (inherited.call) child_.begin(*static_cast<const rpc::propagated_context*>(inherited.call));
   const time_point now = began_ = terms_.owner_loop->now();
   terms_.number = terms_.owner_loop->events().next_call();
@@ -136,6 +141,10 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
     return end(cancelled_call(), false);
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
+  if (counts_ && counts_->throttle && is_throttled()) [[unlikely]]
+    return end(status::resource_exhausted("the channel has not sent the call: its servers refuse most calls "
+                                          "(channel_options::throttling)"),
+               false);
   if (terms_.deadline != never) terms_.owner_loop->arm(*this, terms_.deadline);
   if (setup.may_get_config && !setup.config && !terms_.route && channel_.wait_for_config(*this)) return;
   begin_attempts(setup.config, setup.secure_authority);
@@ -383,8 +392,7 @@ bool client_call::wait_for_headers(headers_operation& op) noexcept {
   return true;
 }
 
-void client_call::stop_waiting(headers_operation* op, const status& outcome) noexcept {
-  if (!op) return;
+CORACLE_COLD void client_call::stop_wait(headers_operation* op, const status& outcome) noexcept {
   waiter_of(*op) = nullptr;
   op->outcome_ = outcome;
   op->call_ = nullptr;
@@ -393,7 +401,8 @@ void client_call::stop_waiting(headers_operation* op, const status& outcome) noe
 
 void client_call::has_connection() noexcept {
   connected_ = true;
-  stop_waiting(connection_waiter_, {});
+  if (connection_waiter_) [[unlikely]]
+    stop_wait(connection_waiter_, {});
 }
 
 CORACLE_COLD loop& client_call::hold() {
@@ -442,14 +451,24 @@ void client_call::dispose() noexcept {
 CORACLE_HOT void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
                                          bool end_stream) {
   if (kind == transport::block_kind::informational) return;
+  const std::uint32_t number = fields.number();
+  if (const auto* const known = repeated_headers::find(exchange_, number)) [[likely]] {
+    std::span<const transport::varying_field> none;
+    if (fields.read_varying(none)) {
+      if (fields.ok()) take_headers(*known, {}, kind, end_stream);
+      return;
+    }
+  }
   protocol::grpc::response_headers headers;
-  if (headers.read(fields)) take_headers(headers, kind, end_stream);
+  if (!headers.read(fields)) return;
+  if (number != 0) repeated_headers::keep(exchange_, number, headers);
+  take_headers(headers, metadata(std::move(headers.metadata)), kind, end_stream);
 }
 
-void client_call::take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind,
-                               bool end_stream) {
+void client_call::take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
+                               transport::block_kind kind, bool end_stream) {
   metadata& received = end_stream ? trailing_ : initial_;
-  received = metadata(std::move(headers.metadata));
+  received = std::move(of_application);
   if (kind == transport::block_kind::headers) {
     if (extras_ && extras_->filters) [[unlikely]]
       extras_->filters->headers_received(received, *terms_.route);
@@ -471,9 +490,11 @@ void client_call::take_headers(protocol::grpc::response_headers& headers, transp
     too_large_headers_bytes_ = headers.too_large_bytes;  // the status follows soon
     format_.set_receive_encoding(headers.encoding);
     headers_received_ = true;
+    count_attempt(status_code::ok);
     if (receives_) [[unlikely]]
       receives_->headers_received(initial_);
-    stop_waiting(headers_waiter_, {});
+    if (headers_waiter_) [[unlikely]]
+      stop_wait(headers_waiter_, {});
   }
 }
 
@@ -562,6 +583,9 @@ void client_call::end(status reason, bool inside) noexcept {
   if (target_ && target_->ends) [[unlikely]]
     target_->ends->attempt_ended(outcome_.code(), trailing_);
   if (counts_) {
+    // What the client itself ends says nothing about the server, except that it has not answered in time.
+    if (target_ && !headers_received_ && (inside || outcome_.code() == status_code::deadline_exceeded))
+      count_attempt(outcome_.code());
     ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
     if (counts_->when_none) [[unlikely]]
       counts_->post_if_none(*terms_.owner_loop);
@@ -605,6 +629,16 @@ void client_call::finish(bool inside) noexcept {
   notify_owner(false);
   if (outcome_.ok()) incoming_ended();
   else incoming_failed(outcome_, true);
+}
+
+CORACLE_COLD void client_call::count_for_throttle(status_code code) noexcept {
+  counts_->throttle->count(terms_.owner_loop->now(), call_throttle::is_accepted(code));
+}
+
+CORACLE_COLD bool client_call::is_throttled() noexcept {
+  if (counts_->throttle->admits(terms_.owner_loop->now(), terms_.owner_loop->io().random())) return false;
+  measure_call_throttled();
+  return true;
 }
 
 CORACLE_COLD void client_call::count_kept() noexcept {

@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace coracle::client {
 
@@ -83,7 +84,10 @@ class client_call final : public rpc::call,
   bool wait_for_headers(headers_operation& op) noexcept;
   void forget(headers_operation& op) noexcept { waiter_of(op) = nullptr; }
   // Ends one wait. Null: there is none.
-  void stop_waiting(headers_operation* op, const status& outcome) noexcept;
+  void stop_waiting(headers_operation* op, const status& outcome) noexcept {
+    if (op) [[unlikely]]
+      stop_wait(op, outcome);
+  }
 
   // --- called by the stream_chain
   void begin_attempt(const coro::environment& e, const call_options& options,
@@ -103,9 +107,18 @@ class client_call final : public rpc::call,
   // Takes over the exchange of the attempt that the call is committed to.
   void adopt(transport::exchange x, const call_target& target, std::unique_ptr<attempt_watch> watch) noexcept;
   void take_first_headers(protocol::grpc::response_headers& headers, bool end_stream) noexcept {
-    or_end([&] { take_headers(headers, transport::block_kind::headers, end_stream); });
+    or_end([&] {
+      take_headers(headers, metadata(std::move(headers.metadata)), transport::block_kind::headers,
+                   end_stream);
+    });
   }
   void attempts_failed(attempt_result& last) noexcept;
+  // An attempt has ended because of the server with this code, without response headers before, or they have
+  // arrived.
+  void count_attempt(status_code code) noexcept {
+    if (counts_ && counts_->throttle) [[unlikely]]
+      count_for_throttle(code);
+  }
 
   // call_attempt
   void attach(transport::exchange x, const call_target& target) noexcept override;
@@ -175,7 +188,8 @@ class client_call final : public rpc::call,
   void send_request_body();
   // gRFC A6, transparent retries. Returns true if another attempt has begun.
   [[nodiscard]] bool retry_transparently(const transport::abnormal_end& end) noexcept;
-  void take_headers(protocol::grpc::response_headers& headers, transport::block_kind kind, bool end_stream);
+  void take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
+                    transport::block_kind kind, bool end_stream);
   // Returns true if the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
@@ -201,6 +215,7 @@ class client_call final : public rpc::call,
   // afterwards.
   void end(status reason, bool inside) noexcept;
   [[nodiscard]] headers_operation*& waiter_of(const headers_operation& op) noexcept;
+  void stop_wait(headers_operation* op, const status& outcome) noexcept;
   // Its request has a connection, or is recorded for retries.
   void has_connection() noexcept;
   // Delivers the end of the call to those who wait for it.
@@ -214,6 +229,8 @@ class client_call final : public rpc::call,
       notify_ended(outcome);
   }
   void notify_ended(const status& outcome) noexcept;
+  void count_for_throttle(status_code code) noexcept;
+  [[nodiscard]] bool is_throttled() noexcept;
   void count_kept() noexcept;
   void notify_owner(bool inside) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
+#include "client/call/repeated_headers.hpp"
 #include "coracle/base/version.hpp"
 #include "coracle/client/method_path.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
@@ -10,11 +11,8 @@
 #include "protocol/grpc/request_headers.hpp"
 #include "rpc/message_format.hpp"
 
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <new>
 #include <string>
 
 namespace coracle::client {
@@ -25,55 +23,6 @@ using protocol::grpc::request_fields;
 
 [[gnu::noinline]] void add_encoded(transport::exchange& to, const request_fields& f) {
   protocol::grpc::add_request_fields(to, f);
-}
-
-// The encoded first fields of the requests of a connection, for its next calls of the same methods. A
-// connection belongs to one channel, so all of them have the same target.
-class sent_header_cache final : public transport::header_cache {
- public:
-  struct entry {
-    std::string path;
-    std::string subtype;
-    encoding sent = encoding::identity;
-    encoding_set accepted;
-    hpack::encoded_fields encoded;
-    const base::method_name* name = nullptr;  // of the path, in records
-
-    [[nodiscard]] bool is_of(const request_fields& f) const noexcept {
-      return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
-    }
-    // Keeps the encoding of fields that were just added.
-    void keep(const transport::exchange& to, const request_fields& f) {
-      const bool whole = base::if_memory_allows([&] {
-        path = f.path;
-        name = &to.events().ring().name_of(path.c_str());
-        subtype = f.subtype;
-        to.keep_fields(encoded);
-      });
-      sent = f.sent;
-      accepted = f.accepted;
-      if (!whole) *this = {};
-    }
-  };
-  // A method has one entry, which it may share with others. The path is not empty.
-  [[nodiscard]] entry& entry_of(std::string_view path) noexcept {
-    return entries_[(path.size() + static_cast<unsigned char>(path.back())) % entries_.size()];
-  }
-
- private:
-  std::array<entry, 8> entries_;
-};
-
-// Returns null if the fields of the method are not kept.
-sent_header_cache::entry* entry_for(transport::exchange& to, const request_fields& f) {
-  if (to.has_target() || f.path.empty()) [[unlikely]]
-    return nullptr;
-  std::unique_ptr<transport::header_cache>& cached_headers = to.cached_headers();
-  if (!cached_headers) [[unlikely]] {
-    cached_headers.reset(new (std::nothrow) sent_header_cache);
-    if (!cached_headers) return nullptr;
-  }
-  return &static_cast<sent_header_cache&>(*cached_headers).entry_of(f.path);
 }
 
 // The texts of a request come from the program, and HPACK carries every byte: what HTTP forbids would be a
@@ -176,6 +125,18 @@ void add_other_fields(To& to, const call_terms& terms, unsigned previous_attempt
   return why;
 }
 
+// The server has proved the name of the channel. Another one must be in its certificate as well (gRFC A81).
+[[gnu::cold]] status check_authority(const transport::exchange& to, std::string_view authority) {
+  if (to.covers(authority)) return {};
+  std::string names;
+  for (const peer_identity& i : to.auth()->identities())
+    if (i.type() == peer_identity::kind::dns_name || i.type() == peer_identity::kind::ip_address)
+      names.append(names.empty() ? "" : ", ").append(base::printable(i.value()));
+  return status::unavailable("the server's certificate is not valid for \"" + base::printable(authority) +
+                             "\", the authority of the call, but for " + (names.empty() ? "no name" : names) +
+                             ": use one of its names, or issue one with a subjectAltName for that host");
+}
+
 }  // namespace
 
 const std::string& library_user_agent() {
@@ -190,11 +151,14 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
   const request_fields first = first_fields(target, terms);
   // What is kept has the authority of the channel.
   const bool is_usual = terms.options.authority.empty() && !target.is_rewritten;
-  sent_header_cache::entry* const kept = is_usual ? entry_for(to, first) : nullptr;
+  repeated_headers::sent_fields* const kept = is_usual ? repeated_headers::place_of(to, first) : nullptr;
   const bool is_kept = kept && kept->is_of(first);
   // What was sent before is valid.
-  if (!is_kept && !is_valid(first, terms.path.data())) [[unlikely]]
-    return invalid_headers(target, terms);
+  if (!is_kept) [[unlikely]] {
+    if (!is_valid(first, terms.path.data())) return invalid_headers(target, terms);
+    if (!is_usual)
+      if (status refused = check_authority(to, first.authority); !refused.ok()) return refused;
+  }
   const bool has_metadata = !terms.options.metadata.empty() || !terms.propagated.empty() || more;
   if (has_metadata) {
     status refused = check_size(to, first, terms, previous_attempts, more);

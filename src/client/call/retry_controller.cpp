@@ -110,6 +110,8 @@ bool retry_controller::retry_transparently(replayed_attempt& a, const status& re
   return true;
 }
 
+void retry_controller::count_attempt(status_code code) noexcept { call_.count_attempt(code); }
+
 unsigned retry_controller::attempts_in_flight() const noexcept {
   return static_cast<unsigned>(
       std::count_if(attempts_.begin(), attempts_.end(), [](const auto& a) { return a->in_flight(); }));
@@ -167,6 +169,7 @@ void retry_controller::call_ended(const status& outcome) noexcept {
   if (transferred_) return plan_.committed_ended(outcome.code());
   disarm();
   for (const auto& a : attempts_) {
+    if (a->attached() && outcome.code() == status_code::deadline_exceeded) count_attempt(outcome.code());
     a->report_end(outcome.code(), {});
     a->cancel(status::cancelled("the call has ended"));
   }
@@ -337,6 +340,7 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
   e.trailing = metadata(std::move(headers.metadata));
   e.pushback = headers.pushback;
   e.retry_after = headers.retry_after;
+  set_.count_attempt(e.outcome.code());
   report_end(e.outcome.code(), e.trailing);
   set_.ended(*this, std::move(e));
 }
@@ -348,6 +352,7 @@ void replayed_attempt::on_reset(const transport::abnormal_end& e) noexcept {
   if (e.unprocessed && set_.retry_transparently(*this, status_of_reset(e))) return;
   attempt_result end;
   end.outcome = status_of_reset(e);
+  set_.count_attempt(end.outcome.code());
   report_end(end.outcome.code(), end.trailing);
   end.final = exceeded_header_limit(e);
   set_.ended(*this, std::move(end));

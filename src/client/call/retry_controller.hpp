@@ -141,6 +141,8 @@ class retry_controller final : public coro::pooled, private rpc::request_record,
   void out_of_memory(replayed_attempt& a) noexcept;
   // The server has certainly not processed the attempt. Returns true if the attempt has begun again.
   bool retry_transparently(replayed_attempt& a, const status& reason) noexcept;
+  // An attempt has ended because of the server with this code, before the call was committed to it.
+  void count_attempt(status_code code) noexcept;
 
  private:
   // rpc::request_record

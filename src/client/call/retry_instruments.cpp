@@ -15,6 +15,14 @@ constexpr instrument throttled{.name = "coracle.client.retries_throttled",
                                .labels = {},
                                .optional_labels = {},
                                .bounds = {}};
+constexpr instrument calls_throttled{
+    .name = "coracle.client.calls_throttled",
+    .description = "Calls that a channel refused by itself because its servers refuse most of them.",
+    .unit = "{call}",
+    .kind = instrument_kind::counter,
+    .labels = {},
+    .optional_labels = {},
+    .bounds = {}};
 constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
                                 .description = "Calls that ended with a hedge, not with their first attempt.",
                                 .unit = "{call}",
@@ -23,12 +31,13 @@ constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
                                 .optional_labels = {},
                                 .bounds = {}};
 
-constexpr std::array all_of_policies{&throttled, &hedges_won};
+constexpr std::array all_of_policies{&throttled, &calls_throttled, &hedges_won};
 
 }  // namespace
 
 std::span<const instrument* const> policy_instruments() noexcept { return all_of_policies; }
 void measure_throttled() noexcept { measure(throttled, 1); }
+void measure_call_throttled() noexcept { measure(calls_throttled, 1); }
 void measure_hedge_won() noexcept { measure(hedges_won, 1); }
 
 }  // namespace coracle::client

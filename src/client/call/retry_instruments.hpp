@@ -1,4 +1,4 @@
-// retry_instruments: what retry and hedging policies measure beside the calls.
+// retry_instruments: what retry and hedging policies and the throttles of channels measure beside the calls.
 #pragma once
 
 #include "coracle/base/metrics.hpp"
@@ -11,6 +11,8 @@ namespace coracle::client {
 
 // The throttle of a channel (gRFC A6) has prevented a retry or a hedge. On a loop.
 void measure_throttled() noexcept;
+// A channel has refused a call by itself (channel_options::throttling). On a loop.
+void measure_call_throttled() noexcept;
 // A call ends with an attempt that its hedging policy made beyond the first. On a loop.
 void measure_hedge_won() noexcept;
 

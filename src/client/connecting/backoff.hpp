@@ -19,13 +19,20 @@ inline constexpr duration connect_timeout = std::chrono::seconds(20);
 // to.
 inline constexpr duration stable_time = std::chrono::seconds(10);
 
+[[nodiscard]] inline duration scaled(duration d, double by) noexcept {
+  return duration(static_cast<duration::rep>(static_cast<double>(d.count()) * by));
+}
+// `random` adds or takes up to pause_jitter, so that clients that failed together do not retry together.
+[[nodiscard]] inline duration jittered(duration d, std::uint64_t random) noexcept {
+  const double spread = static_cast<double>(random % 10'001) / 10'000.0 * 2.0 - 1.0;  // -1 .. 1
+  return scaled(d, 1.0 + pause_jitter * spread);
+}
+
 class backoff {
  public:
-  // Returns the pause before the next attempt, counted from the start of the last one. `random` adds jitter,
-  // so that clients that failed together do not retry together.
+  // Returns the pause before the next attempt, counted from the start of the last one.
   duration next(std::uint64_t random) noexcept {
-    const double spread = static_cast<double>(random % 10'001) / 10'000.0 * 2.0 - 1.0;  // -1 .. 1
-    const duration pause = scaled(current_, 1.0 + pause_jitter * spread);
+    const duration pause = jittered(current_, random);
     current_ = std::min(scaled(current_, pause_growth), longest_pause);
     return pause;
   }
@@ -44,9 +51,6 @@ class backoff {
   void reset() noexcept { *this = {}; }
 
  private:
-  static duration scaled(duration d, double by) noexcept {
-    return duration(static_cast<duration::rep>(static_cast<double>(d.count()) * by));
-  }
   duration current_ = first_pause;
   bool first_loss_ignored_ = false;
 };

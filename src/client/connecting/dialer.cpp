@@ -48,12 +48,47 @@ task<dialed> dial_tunnel(loop& on, const net::address& proxy, const net::address
   co_return net::make_socket_duplex(on, socket.take());
 }
 
+std::vector<net::address> addresses_of(const endpoint& to) {
+  std::vector<net::address> all{to.address()};
+  all.insert(all.end(), to.other_addresses().begin(), to.other_addresses().end());
+  return net::interleaved(std::move(all));
+}
+
+// gRFC A61: to the first address that answers.
+class direct_dial final : public dial_in_progress {
+ public:
+  direct_dial(loop& on, const coro::environment& here, const net::address& local, dial_in_progress*& shown)
+      : attempts_(on, here, local), shown_(shown) {
+    shown_ = this;
+  }
+  direct_dial(const direct_dial&) = delete;
+  direct_dial& operator=(const direct_dial&) = delete;
+  ~direct_dial() { shown_ = nullptr; }
+
+  [[nodiscard]] task<result<runtime_internal::handle>> connect(const endpoint& to) {
+    return attempts_.connect(addresses_of(to));
+  }
+  bool change_to(const endpoint& now) override { return attempts_.change_to(addresses_of(now)); }
+
+ private:
+  net::happy_eyeballs attempts_;
+  dial_in_progress*& shown_;
+};
+
 class address_dialer final : public dialer {
  public:
   explicit address_dialer(net::address local) : local_(std::move(local)) {}
   task<dialed> dial(loop& on, const endpoint& to) override {
-    if (!to.other_addresses().empty()) return dial_first(on, to);
-    return net::connect_duplex(to.address(), local_);
+    dial_in_progress* unused = nullptr;
+    task<dialed> whole = dial_and_follow(on, to, unused);
+    co_return co_await std::move(whole);
+  }
+  task<dialed> dial_and_follow(loop& on, const endpoint& to, dial_in_progress*& running) override {
+    direct_dial attempts(on, co_await coro::this_environment(), local_, running);
+    task<result<runtime_internal::handle>> connecting = attempts.connect(to);
+    const result<runtime_internal::handle> connected = co_await std::move(connecting);
+    if (!connected) co_return connected.status();
+    co_return net::make_socket_duplex(on, *connected);
   }
   // One address after the other: the proxy answers when it has the connection.
   task<dialed> dial_through(loop& on, const net::address& proxy, const endpoint& to) override {
@@ -69,17 +104,6 @@ class address_dialer final : public dialer {
   }
 
  private:
-  // gRFC A61: the first address that answers.
-  task<dialed> dial_first(loop& on, const endpoint& to) {
-    std::vector<net::address> all{to.address()};
-    all.insert(all.end(), to.other_addresses().begin(), to.other_addresses().end());
-    net::happy_eyeballs attempts(on, co_await coro::this_environment(), local_);
-    std::vector<net::address> order = net::interleaved(std::move(all));
-    const result<runtime_internal::handle> connected = co_await attempts.connect(std::move(order));
-    if (!connected) co_return connected.status();
-    co_return net::make_socket_duplex(on, *connected);
-  }
-
   const net::address local_;
 };
 

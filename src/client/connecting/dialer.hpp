@@ -17,6 +17,16 @@ class loop;
 
 namespace coracle::client {
 
+// A dialing in progress that follows the addresses of its server.
+class dial_in_progress {
+ public:
+  // Goes on with these. Returns false if it has its result already. May throw std::bad_alloc.
+  virtual bool change_to(const endpoint& now) = 0;
+
+ protected:
+  ~dial_in_progress() = default;
+};
+
 // Shared by the shards of a channel. dial() runs on the loop that will own the connection.
 class dialer {
  public:
@@ -25,6 +35,12 @@ class dialer {
   virtual ~dialer() = default;
   // Obeys the stop token and the deadline of its awaiter; `to` must outlive it.
   virtual task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) = 0;
+
+  // The same. While it runs, a dialer that can go on with other addresses has `running` point to what does.
+  virtual task<result<std::unique_ptr<net::duplex>>> dial_and_follow(loop& on, const endpoint& to,
+                                                                     dial_in_progress*& /*running*/) {
+    return dial(on, to);
+  }
 
   // Through an HTTP CONNECT proxy that a control plane has configured (gRFC A86). A dialer that does not
   // connect to the addresses of servers itself ignores the proxy.

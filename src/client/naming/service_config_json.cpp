@@ -20,8 +20,11 @@ namespace {
 
 using nlohmann::json;
 
-// Policies below each other: more than any configuration needs.
-constexpr std::size_t policy_depth_max = 16;
+// More than any configuration needs. A resolver may pass on what it has been sent by those who are hostile,
+// and each policy below `priority` or `weighted_target` has connections to all servers.
+constexpr std::size_t config_bytes_max = 256 * 1024;
+constexpr std::size_t policy_depth_max = 16;  // policies below each other
+constexpr std::size_t policies_max = 32;  // of one configuration
 
 // Thrown to leave the parser; caught in parse_service_config().
 struct broken_rule {
@@ -42,14 +45,14 @@ class field {
     return *this;
   }
   // For an object. Null and missing are the same, as in protobuf's JSON.
-  [[nodiscard]] std::optional<field> find(const char* name) const {
+  [[nodiscard]] std::optional<field> find(const std::string& name) const {
     const auto found = value_.find(name);
     if (found == value_.end() || found->is_null()) return std::nullopt;
     return field(*found, where_.empty() ? name : where_ + "." + name);
   }
-  [[nodiscard]] field need(const char* name) const {
+  [[nodiscard]] field need(const std::string& name) const {
     if (auto f = find(name)) return *std::move(f);
-    refuse(std::string("requires ") + name);
+    refuse("requires " + name);
   }
   [[nodiscard]] std::vector<field> array() const {
     if (!value_.is_array()) refuse("must be an array");
@@ -270,6 +273,7 @@ balancing ring_hash_of(const field& config) {
 
 // Where a policy stands below others.
 struct policy_place {
+  std::size_t& policies;  // so far, in the whole configuration
   std::size_t depth = 0;
   bool below_outlier_detection = false;
 };
@@ -288,7 +292,7 @@ balancing priority_of(const field& config, policy_place at) {
   const field order = config.need("priorities");
   for (const field& f : order.array()) {
     const std::string name = f.text();
-    const auto child = children.object().find(name.c_str());
+    const auto child = children.object().find(name);
     if (!child) f.refuse("is not the name of a child");
     if (std::ranges::any_of(levels, [&](const auto& l) { return l.name == name; }))
       f.refuse("is a duplicate of an earlier name");
@@ -299,14 +303,19 @@ balancing priority_of(const field& config, policy_place at) {
   return balancing(std::make_shared<const priority_config>(std::move(levels)));
 }
 
-// As above, each child has all servers.
+// As above, each child has all servers. The weights are limited as those of routes and localities are (gRFC
+// A28, A27).
 balancing weighted_target_of(const field& config, policy_place at) {
+  constexpr std::uint64_t weights_max = std::numeric_limits<std::uint32_t>::max();
   const field all = config.need("targets");
   std::vector<weighted_target_config::target> targets;
+  std::uint64_t weights = 0;
   for (const auto& [name, value] : all.object().value().items()) {
-    const field target = all.need(name.c_str());
+    const field target = all.need(name);
     const field weight = target.object().need("weight");
     if (weight.whole() == 0) weight.refuse("must be at least 1");
+    weights += weight.whole();
+    if (weights > weights_max) all.refuse("has weights whose sum exceeds 4294967295");
     targets.push_back({name, weight.whole(), child_of(target, at)});
   }
   if (targets.empty()) all.refuse("must have at least one target");
@@ -380,12 +389,13 @@ std::optional<balancing> balancing_of(const std::string& name, const field& conf
 // The first policy of the list that is known (gRFC A24). all: receives every one.
 balancing policy_of(const field& list, std::vector<service_config::policy>* all, policy_place at) {
   if (at.depth >= policy_depth_max) list.refuse("is nested more than 16 policies deep");
+  if (++at.policies > policies_max) list.refuse("is one of more than 32 policies");
   std::optional<balancing> first;
   for (const field& f : list.array()) {
     if (f.object().value().size() != 1) f.refuse("must have one field, the policy's name");
     const auto entry = f.value().begin();
-    if (!entry->is_object()) f.need(entry.key().c_str()).refuse("must be an object");
-    if (!first) first = balancing_of(entry.key(), f.need(entry.key().c_str()), at);
+    if (!entry->is_object()) f.need(entry.key()).refuse("must be an object");
+    if (!first) first = balancing_of(entry.key(), f.need(entry.key()), at);
     if (all) all->emplace_back(entry.key(), entry->dump());
   }
   if (!first) list.refuse("names no known policy");
@@ -395,14 +405,16 @@ balancing policy_of(const field& list, std::vector<service_config::policy>* all,
 void read_balancing(const field& top, service_config_data& into) {
   if (const auto list = top.find("loadBalancingConfig")) {
     if (list->array().empty()) return;
-    into.balance = policy_of(*list, &into.load_balancing, {});
+    std::size_t policies = 0;
+    into.balance = policy_of(*list, &into.load_balancing, {policies});
   } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated: lower precedence
     std::string policy = name->text();
     std::transform(policy.begin(), policy.end(), policy.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (policy.empty()) return;
     const json without_parameters = json::object();
-    into.balance = balancing_of(policy, field(without_parameters, ""), {});
+    std::size_t policies = 0;
+    into.balance = balancing_of(policy, field(without_parameters, ""), {policies});
     if (!into.balance) name->refuse("names no known policy");
     into.load_balancing.emplace_back(std::move(policy), "{}");
   }
@@ -431,6 +443,7 @@ class config_builder final : public rpc::json_builder {
 };
 
 service_config_data read_config(std::string_view text) {
+  if (text.size() > config_bytes_max) throw broken_rule{"", "it has more than 256 KiB"};
   rpc::json_document document;
   config_builder builder(document);
   json::sax_parse(text, &builder);

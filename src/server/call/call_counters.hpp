@@ -23,8 +23,8 @@ struct call_counters {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   // How many calls from now the next one with call_extras is: one that is measured, or each call if the
-  // server reports its load. Of these, how many from now the next measured one is. The first call of a loop
-  // is measured, so that later ones find its memory in the pools.
+  // server reports its load or limits its calls. Of these, how many from now the next measured one is. The
+  // first call of a loop is measured, so that later ones find its memory in the pools.
   std::uint32_t until_extras = 1;
   std::uint32_t extras_until_measured = 1;
 };

@@ -6,6 +6,7 @@
 #include "coracle/rpc/load_report.hpp"
 #include "coracle/security/auth_context.hpp"
 #include "rpc/call_meter.hpp"
+#include "server/admission/call_admission.hpp"
 #include "server/call/call_handler.hpp"
 
 #include <cstddef>
@@ -52,6 +53,7 @@ struct call_extras : coro::pooled {
   std::optional<orphan_state> orphan;
   std::optional<metered_call> meter;
   std::optional<load_report> load;  // what the handler has recorded
+  std::optional<call_admission> admission;  // none: nothing limits the call
 };
 
 }  // namespace coracle::server_internal

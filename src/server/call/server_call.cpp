@@ -16,6 +16,7 @@
 #include "rpc/exception_text.hpp"
 #include "rpc/message_format.hpp"
 #include "runtime/repeated_lines.hpp"
+#include "server/admission/rejection.hpp"
 #include "server/call/server_load.hpp"
 #include "server/call/server_timing.hpp"
 #include "transport/header_block.hpp"
@@ -128,6 +129,7 @@ CORACLE_HOT server_call::server_call(transport::exchange x, const call_request& 
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = &shared_.get();
+  max_criticality_ = set.max_criticality;
   own_environment_.stop = stop_.token();
   drain_ = set_.draining.token();
   messages_ = &set_.messages;
@@ -233,11 +235,30 @@ void server_call::on_uncongested() {
 
 // Nothing is missing any more. This object may be gone.
 void server_call::start_handler() noexcept {
-  if (started_ || wait_until_uncongested()) return;
-  started_ = true;
+  if (started_) return;
+  if (extras_ && extras_->admission) [[unlikely]] {
+    if (!takes_place()) return;
+    started_ = true;
+    extras_->admission->handler_begins(set_.here.now());
+  } else {
+    if (wait_until_uncongested()) return;
+    started_ = true;
+  }
   if (interceptor_chain_) [[unlikely]]
     return interceptor_chain_->request_ready();
   run_handler();
+}
+
+// A place of the limit is for a handler that runs: a client that does not read its replies must not keep
+// others from running. false: the call waits, or this object may be gone.
+CORACLE_COLD bool server_call::takes_place() noexcept {
+  call_admission& a = *extras_->admission;
+  if (congested()) {
+    if (a.is_running()) a.release();
+    request_uncongested();
+    return false;
+  }
+  return a.is_running() || request_admission() == request_outcome::decoded;
 }
 
 namespace {
@@ -298,8 +319,24 @@ server_call::request_outcome server_call::take_request(bytes_view bytes, decodin
   }
   if (whole) {
     if (request_ == request_state::incomplete) request_ = request_state::whole;
-    if (may == decoding::congested) request_uncongested();
+    if (may == decoding::congested) {
+      // A client that does not read its replies must not keep others from running.
+      if (extras_ && extras_->admission && extras_->admission->is_running()) [[unlikely]]
+        extras_->admission->release();
+      request_uncongested();
+    }
     if (may != decoding::permitted) return request_outcome::kept;
+    if (extras_ && extras_->admission && !extras_->admission->is_running()) [[unlikely]] {
+      // Without its end, it takes no place before its handler would begin.
+      const bool early = !request_ended_ && !end_awaited_;
+      if (early) start_handler_soon();
+      const request_outcome admission = early ? request_outcome::kept : request_admission();
+      if (admission == request_outcome::kept) {
+        if (!kept) deframer_.append(bytes);
+        note_kept();
+      }
+      if (admission != request_outcome::decoded) return admission;
+    }
     const decoded result = decode_request(message);
     if (result == decoded::failed) return request_outcome::ended;
     if (result == decoded::deferred) {
@@ -316,7 +353,8 @@ server_call::request_outcome server_call::take_request(bytes_view bytes, decodin
   }
   const bool read = request_ == request_state::read;
   if (!request_ended_) {
-    if (read) start_handler_soon();
+    if (read && end_awaited_) start_handler();
+    else if (read) start_handler_soon();
     return read ? request_outcome::decoded : request_outcome::incomplete;
   }
   if (!read) {
@@ -327,6 +365,39 @@ server_call::request_outcome server_call::take_request(bytes_view bytes, decodin
   }
   start_handler();
   return request_outcome::decoded;
+}
+
+CORACLE_COLD server_call::request_outcome server_call::request_admission() noexcept {
+  call_admission& a = *extras_->admission;
+  if (a.is_waiting()) return request_outcome::kept;
+  switch (a.enter()) {
+    case admission_gate::entry::runs: return request_outcome::decoded;
+    case admission_gate::entry::waits: return request_outcome::kept;
+    case admission_gate::entry::rejected: break;
+  }
+  on_rejected(false);
+  return request_outcome::ended;
+}
+
+CORACLE_COLD void server_call::on_admitted() noexcept {
+  const rpc::call_clock::run run(meter_);
+  if (request_ == request_state::read) return start_handler();
+  if (congested()) extras_->admission->release();
+  resume_after_wait();
+}
+
+CORACLE_COLD void server_call::resume_after_wait() noexcept {
+  if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
+}
+
+CORACLE_COLD void server_call::on_rejected(bool too_late) noexcept {
+  const int retry_ms = extras_->admission->gate().count_rejection(extras_->admission->level, too_late);
+  status reason;
+  const bool made = base::if_memory_allows([&] {
+    reason = too_late ? server_internal::too_late() : overloaded();
+    if (!too_late) trailing_.add_received(protocol::grpc::retry_pushback_header, std::to_string(retry_ms));
+  });
+  end_early(made ? reason : rpc::out_of_memory());
 }
 
 rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_message& m) {
@@ -346,7 +417,7 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
 
 CORACLE_COLD void server_call::take_kept_request() noexcept {
   if (!single_message_ || waiting_uncongested_ || request_ != request_state::whole) return;
-  if (!base::if_memory_allows([&] { resume_request(); })) end_early(rpc::out_of_memory());
+  resume_after_wait();
 }
 
 bool server_call::continue_message() {
@@ -399,8 +470,10 @@ CORACLE_COLD void server_call::on_time() noexcept {
     return end_early(status::deadline_exceeded("the client's deadline passed"));
   if (starts_soon_ && !started_ && now >= check_at_) {
     check_at_ = never;
+    end_awaited_ = true;
     arm_timer();
-    return start_handler();
+    if (request_ == request_state::read) return start_handler();
+    return resume_after_wait();
   }
   if (message_is_due() && deframer_.size() < seen_bytes_ + set_.stall_bytes)
     return end_early(
@@ -441,12 +514,21 @@ CORACLE_COLD call_extras& server_call::extras() {
 }
 
 CORACLE_COLD void server_call::begin_extras() noexcept {
-  set_.until_extras = set_.load ? 1 : set_.measured_calls;
+  const bool all = set_.load || set_.admission;
+  set_.until_extras = all ? 1 : set_.measured_calls;
   const bool measured = set_.extras_until_measured <= 1;
-  if (measured) set_.extras_until_measured = set_.load ? set_.measured_calls : 1;
+  if (measured) set_.extras_until_measured = all ? set_.measured_calls : 1;
   else --set_.extras_until_measured;
+  const bool limited = set_.admission && row_.is_limited && row_.definition->kind == call_kind::unary;
+  if (!measured && !limited && !set_.load) return;
   base::if_memory_allows([&] {
     call_extras& e = extras();
+    if (limited) {
+      call_admission& a = e.admission.emplace(*set_.admission, *this);
+      a.method = fallback_ ? set_.unregistered_index : row_.index;
+      a.level = criticality();
+      a.deadline = own_environment_.deadline;
+    }
     if (!measured) return;
     meter_ = &e.meter.emplace(*loop::current(), *this);
     exchange_.set_handler(&*e.meter);
@@ -532,6 +614,8 @@ CORACLE_COLD void server_call::become_orphan() noexcept {
 }
 
 CORACLE_COLD void server_call::end_early(const status& reason) noexcept {
+  // An interceptor may run on, but the call no longer needs a place.
+  if (extras_ && extras_->admission && extras_->admission->is_waiting()) extras_->admission->end(false);
   if (handler_running_) become_orphan();
   send_status(reason);
   report_end(reason);
@@ -588,6 +672,8 @@ inline void server_call::give_back_all() noexcept {
 CORACLE_COLD void server_call::end_with_extras() noexcept {
   call_set& set = set_;
   const std::unique_ptr<call_extras> extras = std::move(extras_);
+  // Only OK has a reply, which may have come too late for the client.
+  if (extras->admission) extras->admission->end(sent_ || extras->admission->did_its_work());
   extras->meter.reset();
   give_back_all();
   delete this;
@@ -718,8 +804,8 @@ bool server_call::prepare_write() {
 }
 
 void server_call::send_reply(const rpc::codec& k, const void* reply, const status& outcome) noexcept {
-  if (!exchange_) return;
   sent_ = reply;
+  if (!exchange_) return;
   bool sent = false;
   try {
     std::optional<std::size_t> bytes;
@@ -775,6 +861,7 @@ bool server_call::finish_with(std::coroutine_handle<> frame, const status& reaso
     interceptor_chain_->handler_ended(nullptr, nullptr, reason);
     return false;
   }
+  if (extras_ && extras_->admission) extras_->admission->handler_ended(reason.code());
   send_status(reason);
   handler_done(frame);
   return true;
@@ -810,7 +897,12 @@ void server_call::chain_ended(const status& outcome, const rpc::codec* k, const 
         "returned OK without a reply of the handler: return the status of next(), or one that is not OK",
         "the call has no reply"));
   else send_status(outcome);
+  if (extras_ && extras_->admission) extras_->admission->handler_ended(outcome.code());
   handler_done({});
+}
+
+void server_call::permit_late() noexcept {
+  if (extras_ && extras_->admission) extras_->admission->deadline = never;
 }
 
 [[gnu::noinline]]

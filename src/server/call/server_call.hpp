@@ -48,6 +48,13 @@ class server_call final : public rpc::call,
   void begin(bool end_stream);
   // Cancels the call; the drain's grace has passed.
   void cancel(const status& reason) noexcept;
+  // The call has waited, and counts for the limit of its loop now. It may end within.
+  void on_admitted() noexcept;
+  // The call has waited in vain. Destroys this object unless an interceptor runs.
+  void on_rejected(bool too_late) noexcept;
+
+  // Whether the call could end in time was tested, and it was permitted all the same.
+  void permit_late() noexcept;
 
   // See finish() in method.hpp.
   bool finish_with(std::coroutine_handle<> frame, const rpc::codec& k, const void* reply) noexcept;
@@ -142,12 +149,17 @@ class server_call final : public rpc::call,
   }
   // `bytes` is everything received so far, which the deframer holds unless it is empty.
   request_outcome take_request(bytes_view bytes, decoding may);
+  // The request has arrived, and something limits the call. decoded: it may go on.
+  request_outcome request_admission() noexcept;
   // The same with what the deframer holds, after decoding was not permitted or was deferred.
   request_outcome resume_request() { return take_request(deframer_.kept(), request_decoding()); }
   // decoded::failed: the call has ended, and this object may be gone.
   decoded decode_request(const protocol::grpc::framed_message& m);
   bool continue_message() override;
+  // The same after the call has waited for something. It may end within.
+  void resume_after_wait() noexcept;
   void start_handler() noexcept;
+  [[nodiscard]] bool takes_place() noexcept;
   // The request is decoded, and the client has not ended its side: the handler starts when that end comes, or
   // a moment later without it.
   void start_handler_soon() noexcept;
@@ -220,6 +232,7 @@ class server_call final : public rpc::call,
   bool watching_ = false;  // the observer has not been notified of the end
   bool handler_running_ = false;
   bool starts_soon_ = false;  // check_at_ is the time of start_handler()
+  bool end_awaited_ = false;  // for long enough, and in vain
   bool started_ = false;  // start_handler() has begun its work
   bool headers_sent_ = false;
   bool request_taken_ = false;

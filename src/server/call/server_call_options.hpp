@@ -4,6 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/compress/encoding.hpp"
+#include "coracle/rpc/criticality.hpp"
 #include "coracle/server/server_interceptor.hpp"
 #include "coracle/server/server_observer.hpp"
 
@@ -15,6 +16,7 @@
 
 namespace coracle::server_internal {
 
+class admission_gate;
 class server_load;
 
 // The same for all calls of a loop; the shard sets it before the first one. Borrows from the server.
@@ -25,6 +27,8 @@ struct server_call_options {
   const std::vector<std::shared_ptr<server_interceptor>>* interceptors = nullptr;
   // The compression encodings that requests may have.
   encoding_set accepted = encoding_set::all();
+  // The highest that clients may use.
+  criticality max_criticality = criticality::critical;
   // Of replies.
   coracle::compression compression;
   // One of this many calls is measured (call_cost). A prime number, because calls of a client often repeat in
@@ -33,6 +37,8 @@ struct server_call_options {
   std::uint32_t measured_calls = 101;
   // Reports the load of the server, or null.
   server_load* load = nullptr;
+  // Limits the unary calls of the loop, or null.
+  admission_gate* admission = nullptr;
   // Sends the costs of measured calls in their trailers.
   bool cost_trailers = false;
   // The limit for requests.

@@ -80,6 +80,7 @@ http_call::http_call(transport::exchange x, const http_routes::plain_route& rout
       began_(x.owner_loop().now()),
       headers_only_(r.method == request_info::verb::head) {
   received_ = &shared_.get();
+  max_criticality_ = set.max_criticality;
   environment_.stop = stop_.token();
   environment_.call = static_cast<const rpc::propagated_context*>(this);
   // Nothing throws from here on.

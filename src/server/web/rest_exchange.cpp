@@ -226,6 +226,8 @@ void rest_stream_exchange::send_response_end() {
     inner_.add_field(":status", number_of(http_status));
     inner_.add_field("content-type", "application/json");
     inner_.add_field("content-length", std::to_string(error.size()));
+    if (const std::string after = retry_after_of(block_); !after.empty())
+      inner_.add_field("retry-after", after);
     inner_.add_general_fields();
     add_cross_origin_fields({});
     inner_.end_headers(false);

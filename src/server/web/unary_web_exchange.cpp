@@ -165,6 +165,9 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
            (initial_.contains(name) || (trailer_prefix().empty() && block_.contains(name)));
   });
   if (get_) inner_.add_field("vary", "accept-encoding");
+  if (!ok && !initial_.contains("retry-after") && !block_.contains("retry-after"))
+    if (const std::string after = retry_after_of(block_); !after.empty())
+      inner_.add_field("retry-after", after);
   std::size_t initial_bytes = 0;
   for (const auto& [name, value] : initial_)
     if (sends_metadata(name)) initial_bytes += protocol::grpc::list_bytes(name, value);

@@ -15,8 +15,11 @@
 #include "server/call/server_call.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -109,6 +112,16 @@ written_status read_written_status(const http::header_list& trailers) {
       s.details.clear();
   }
   return s;
+}
+
+std::string retry_after_of(const http::header_list& trailers) {
+  const auto pushback = trailers.find(protocol::grpc::retry_pushback_header);
+  std::uint32_t ms = 0;
+  if (!pushback) return {};
+  const char* const end = pushback->data() + pushback->size();
+  if (const auto read = std::from_chars(pushback->data(), end, ms); read.ec != std::errc() || read.ptr != end)
+    return {};
+  return std::to_string(std::max(ms / 1000 + (ms % 1000 != 0), 1u));
 }
 
 protocol::connect::error connect_error(written_status s) {

@@ -115,6 +115,9 @@ struct written_status {
 };
 [[nodiscard]] written_status read_written_status(const http::header_list& trailers);
 [[nodiscard]] protocol::connect::error connect_error(written_status s);
+// The value of Retry-After (RFC 9110 10.2.3) that says what gRPC's pushback says (gRFC A6): seconds, at least
+// 1. Empty if there is none, or if the client should not retry.
+[[nodiscard]] std::string retry_after_of(const http::header_list& trailers);
 // The size of the fields in a header list of HTTP/2.
 [[nodiscard]] std::size_t list_bytes_of(const http::header_list& fields) noexcept;
 // Whether the field belongs to the status, and is no metadata.

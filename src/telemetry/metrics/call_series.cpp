@@ -143,12 +143,16 @@ method_calls* call_series::find(bool client, std::string_view target, std::strin
     };
     set_key();
     auto at = all_.find(key_);
-    if (at == all_.end() && all_.size() >= methods_max_ &&
-        (name != other_method || !custom.empty() || server)) {
-      ++folded_;
-      name = other_method;
-      custom = {};
-      server = nullptr;
+    // What does not fit loses its labels before it loses its method: sums by method stay right.
+    const auto folds = [&] {
+      return at == all_.end() && all_.size() >= methods_max_ &&
+             (server || !custom.empty() || name != other_method);
+    };
+    if (folds()) ++folded_;
+    while (folds()) {
+      if (server) server = nullptr;
+      else if (!custom.empty()) custom = {};
+      else name = other_method;
       set_key();
       at = all_.find(key_);
     }

@@ -154,7 +154,8 @@ class call_series {
     count_rarely(at, c.duration_ns, c.sent_bytes, c.received_bytes);
     if (at) at->keep(c, e);
   }
-  // Returns how many new methods were counted as "other" because of the limit.
+  // Returns how many calls and attempts were counted without their labels, or as "other", because of the
+  // limit.
   [[nodiscard]] std::uint64_t folded() const noexcept { return folded_; }
   // Throws std::bad_alloc.
   [[nodiscard]] std::vector<method_calls> copies() const;

@@ -111,19 +111,31 @@ watch_id ads_client::watch(resource_kind kind, std::string_view name) {
   const bool was_watched = !r.watches.empty();
   r.watches.insert(id);
   ++a->watches;
-  watches_.emplace(id, watched{a, kind, parsed->canonical});
-  if (!was_watched) {
-    if (a->in_use == 0) use_next_server(*a);
-    subscribe(*a, kind, parsed->canonical);
+  // Without memory nothing of the watch may stay: it could not be cancelled.
+  try {
+    watches_.emplace(id, watched{a, kind, parsed->canonical});
+  } catch (...) {
+    r.watches.erase(id);
+    --a->watches;
+    throw;
   }
-  if (is_new && !a->failing.ok()) {
-    r.error = reason_for(kind, name, a->failing.message(), nullptr);
-    r.of_connection = true;
+  try {
+    if (!was_watched) {
+      if (a->in_use == 0) use_next_server(*a);
+      subscribe(*a, kind, parsed->canonical);
+    }
+    if (is_new && !a->failing.ok()) {
+      r.error = reason_for(kind, name, a->failing.message(), nullptr);
+      r.of_connection = true;
+    }
+    if (r.cached) events_.push_back(event_for(id, r, watch_event::kind::changed));
+    if (!r.error.ok())
+      events_.push_back(event_for(id, r, r.cached ? watch_event::kind::ambient : watch_event::kind::error));
+    reconsider(*a);
+  } catch (...) {
+    cancel(id);
+    throw;
   }
-  if (r.cached) events_.push_back(event_for(id, r, watch_event::kind::changed));
-  if (!r.error.ok())
-    events_.push_back(event_for(id, r, r.cached ? watch_event::kind::ambient : watch_event::kind::error));
-  reconsider(*a);
   return id;
 }
 
@@ -228,13 +240,15 @@ bool ads_client::must_wait_to_forget(const authority_state& a, resource_kind kin
   return false;
 }
 
-// gRFC A71: a server that is unreachable, while something is missing, makes the next one be used. When all
-// are unreachable, those who watch are told.
+// gRFC A71: a server that is unreachable, while something is missing, makes the next one be used. What is
+// known not to exist, or to be invalid, is not missing. When all are unreachable, those who watch are told.
 void ads_client::reconsider(authority_state& a) {
   const auto misses = [&] {
     for (const resource_kind kind : resource_kinds)
       for (const auto& [name, r] : of(a, kind))
-        if (!r.watches.empty() && !r.cached) return true;
+        if (!r.watches.empty() && !r.cached &&
+            (r.state == cache_state::requested || r.state == cache_state::timeout))
+          return true;
     return false;
   };
   while (a.in_use > 0 && a.in_use < a.servers.size() && !at(a.servers[a.in_use - 1]).unreachable.ok() &&
@@ -257,6 +271,7 @@ void ads_client::reconsider(authority_state& a) {
 void ads_client::reached(server_id id) {
   server_state& s = at(id);
   s.responded = true;
+  s.failures = 0;
   s.unreachable = status();
   note(log_level::info, "xDS: " + plane_of(s) + " answers");
   for (const auto& a : authorities_) {
@@ -277,7 +292,7 @@ void ads_client::reached(server_id id) {
 
 void ads_client::stream_opened(server_id id, time_point now) {
   server_state& s = at(id);
-  if (!s.commanded) return;
+  if (!s.commanded || s.abandoned) return;
   s.opened_at = now;
   s.open = true;
   s.introduced = s.responded = false;
@@ -305,9 +320,11 @@ void ads_client::stream_ended(server_id id, const status& reason, time_point now
   for (const auto& a : authorities_)
     if (rank_of(*a, id))
       for (const resource_kind kind : resource_kinds) forget_unwatched(*a, kind);
-  s.failures = lived ? 0 : s.failures + 1;
+  s.short_streams = lived ? 0 : s.short_streams + (responded ? 1 : 0);
+  s.failures += responded ? 0 : 1;
+  const unsigned in_a_row = responded ? s.short_streams : s.failures;
   s.retry_at =
-      lived ? now : deadline_after(now, backoff_after(s.failures, options_.random ? options_.random() : 0.5));
+      lived ? now : deadline_after(now, backoff_after(in_a_row, options_.random ? options_.random() : 0.5));
   if (responded) {  // gRFC A57: no error
     // Except that of a response that this client cannot read, which comes again on each stream.
     if (reason.code() != status_code::resource_exhausted) return;
@@ -342,6 +359,11 @@ void ads_client::received(server_id id, received_response response, time_point n
     const auto found = of(*a, kind).find(name);
     return {a, found == of(*a, kind).end() ? nullptr : &found->second};
   };
+  // gRFC A71: until it has sent something valid, a server that is back changes nothing of what one further
+  // down has sent.
+  const auto is_kept = [&](const authority_state& a, const resource_state& r) {
+    return r.cached && *rank_of(a, id) + 1 < a.in_use;
+  };
 
   std::string rejected;
   std::unordered_set<std::string> mentioned;
@@ -355,7 +377,7 @@ void ads_client::received(server_id id, received_response response, time_point n
          kind});
     if (!each.content.ok()) {
       append_cause(rejected, each.content.status().message());
-      if (!r) continue;
+      if (!r || is_kept(*a, *r)) continue;
       answered(*a, kind, each.name);
       reject(*r, reason_for(kind, each.name, each.content.status().message(), &s), s, response.version, now);
       continue;
@@ -365,7 +387,7 @@ void ads_client::received(server_id id, received_response response, time_point n
     if (rank + 1 < a->in_use) leave_servers(*a, rank + 1);  // gRFC A71: what is higher is back
     // It may have been forgotten just now, if nothing watches it any longer.
     const auto again = find(each.name).second;
-    if (!again || again->watches.empty()) continue;
+    if (!again) continue;
     const std::string excess = excess_of(*again, each);
     if (excess.empty()) {
       accept(*a, kind, *again, std::move(each), response.version, now);
@@ -379,7 +401,7 @@ void ads_client::received(server_id id, received_response response, time_point n
   for (const received_error& each : response.errors) {
     mentioned.insert(each.name);
     const auto [a, r] = find(each.name);
-    if (!r) continue;
+    if (!r || is_kept(*a, *r)) continue;
     answered(*a, kind, each.name);
     const status_code code = each.reason.code();
     status reason = reason_for(kind, each.name, each.reason.to_string(), &s);
@@ -450,7 +472,8 @@ void ads_client::advance(time_point now) {
 time_point ads_client::deadline() const {
   time_point first = never;
   for (const server_state& s : servers_) {
-    if (!s.commanded && s.failures > 0 && is_in_use(static_cast<server_id>(&s - servers_.data())))
+    if (!s.commanded && (s.failures > 0 || s.short_streams > 0) &&
+        is_in_use(static_cast<server_id>(&s - servers_.data())))
       first = std::min(first, s.retry_at);
     for (const subscriptions& each : s.of) {
       if (s.open && each.pending && each.not_before != time_point{}) first = std::min(first, each.not_before);
@@ -555,9 +578,8 @@ resource_rules ads_client::rules_of(server_id s) const {
             if (!parsed) return false;
             for (const auto& a : authorities_) {
               if (a->name != parsed->authority || !rank_of(*a, s)) continue;
-              const auto& known = a->resources[static_cast<std::size_t>(kind)];
-              const auto found = known.find(name);
-              return found != known.end() && !found->second.watches.empty();
+              // Also one without a watch: the control plane does not know yet, and might not send it again.
+              return a->resources[static_cast<std::size_t>(kind)].contains(name);
             }
             return false;
           },
@@ -588,12 +610,18 @@ std::string ads_client::excess_of(const resource_state& r, const received_resour
            " regular expressions exceed what this client keeps of all resources, " +
            std::to_string(limits::regexes_max);
   }
+  if (!fits(cached_elements_, r.elements, by.elements, limits::cached_elements_max)) {
+    return "its " + std::to_string(by.elements) +
+           " elements exceed what this client keeps of all resources, " +
+           std::to_string(limits::cached_elements_max);
+  }
   return {};
 }
 
 void ads_client::clear(resource_state& r) {
   cached_bytes_ -= r.bytes.size();
   cached_regexes_ -= std::exchange(r.regexes, 0);
+  cached_elements_ -= std::exchange(r.elements, 0);
   r.cached.reset();
   r.bytes.clear();
   r.version.clear();
@@ -616,9 +644,11 @@ void ads_client::accept(authority_state& a, resource_kind kind, resource_state& 
   if (!same) {
     cached_bytes_ += from.bytes.size() - r.bytes.size();
     cached_regexes_ += from.regexes - r.regexes;
+    cached_elements_ += from.elements - r.elements;
     r.cached = *std::move(from.content);
     r.bytes = std::move(from.bytes);
     r.regexes = from.regexes;
+    r.elements = from.elements;
   }
   tell(r, watch_event::kind::changed);
 }

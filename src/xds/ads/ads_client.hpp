@@ -88,8 +88,8 @@ struct resource_dump {
 };
 
 // Subscribes to resources at the control planes of a bootstrap, keeps what they send, and decides which of
-// them to use (gRFC A27, A46, A47, A53, A54, A57, A71, A88). One client serves one channel, whose fallback
-// then moves no other one (A71).
+// them to use (gRFC A27, A46, A47, A53, A54, A57, A71, A88). One client serves the channels of one
+// target, whose fallback then moves no other ones, or listeners (A71).
 //
 // It does no I/O. A driver passes watches, events of streams and the time in, and after each of these calls
 // it takes out all commands, requests and events until there is none left. It reads the next message of a
@@ -179,7 +179,8 @@ class ads_client {
     bool open = false;
     bool introduced = false;  // the node was sent on this stream
     bool responded = false;  // on this stream
-    unsigned failures = 0;  // since the last stream that lived for long
+    unsigned failures = 0;  // to have a response, in a row
+    unsigned short_streams = 0;  // that had one, in a row
     time_point opened_at{};
     time_point retry_at{};
     status unreachable;  // OK unless the last stream had no response
@@ -190,6 +191,7 @@ class ads_client {
     std::string version;
     std::string bytes;
     std::size_t regexes = 0;
+    std::size_t elements = 0;
     cache_state state = cache_state::requested;
     status error;
     bool of_connection = false;  // the error
@@ -266,6 +268,7 @@ class ads_client {
   std::deque<client_event> client_events_;
   std::size_t cached_bytes_ = 0;
   std::size_t cached_regexes_ = 0;
+  std::size_t cached_elements_ = 0;
 };
 
 }  // namespace coracle::xds

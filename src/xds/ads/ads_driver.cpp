@@ -91,7 +91,12 @@ task<> ads_driver::stream::write_requests(std::shared_ptr<stream> self, ads_clie
 watch_id ads_driver::watch(resource_kind kind, std::string_view name, watch_function tell) {
   auto kept = std::make_shared<const watch_function>(std::move(tell));
   const watch_id id = client_.watch(kind, name);
-  watches_.emplace(id, std::move(kept));
+  try {
+    watches_.emplace(id, std::move(kept));
+  } catch (...) {
+    client_.cancel(id);
+    throw;
+  }
   due_.set();
   return id;
 }

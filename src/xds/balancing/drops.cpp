@@ -6,6 +6,7 @@
 #include "runtime/backend.hpp"
 #include "xds/resource/wire_values.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -33,6 +34,11 @@ std::shared_ptr<locality_load> drops::load_of(const locality& where) const {
   return options().load ? cluster_load::of(options().load, where) : nullptr;
 }
 
+std::shared_ptr<const server_facts> facts_by_server::find(const net::address& a) const noexcept {
+  const auto found = std::ranges::lower_bound(sorted_, a, {}, &decltype(sorted_)::value_type::first);
+  return found != sorted_.end() && found->first == a ? found->second.of : nullptr;
+}
+
 server_labels drops::labels() const {
   server_labels of = above_.labels();
   of.backend_service = options().cluster;
@@ -49,30 +55,45 @@ void drops::update(const balancing& policy, const std::vector<client::endpoint>&
     add("the control plane has the call dropped, category " + base::printable(each.category));
   add("the cluster has its maximum of calls in progress, which is " + std::to_string(options().calls_max));
   std::erase_if(labels_, [](const auto& l) { return l.second.use_count() == 1; });
-  for (const server& s : servers_) apply_facts(s);
+  for (const auto& calls : servers_) apply_facts(*calls);
   const balancing& below = static_cast<const drops_config&>(*config_).child();
-  if (client::balancer* const fresh = child_.update(below, servers, *this)) fresh->connect();
+  client::balancer* const fresh = child_.update(below, servers, *this);
+  // Servers that are kept may have other addresses now.
+  for (const auto& calls : servers_) apply_facts(*calls);
+  if (fresh) fresh->start();
 }
 
-const server_facts& drops::facts_of(const net::address& at) const noexcept {
-  static const server_facts none;
-  const auto known = options().servers.find(at);
-  return known == options().servers.end() ? none : *known->second.of;
+// By the first of its addresses that is known: it may be one of before the update.
+std::shared_ptr<const server_facts> drops::facts_of(const client::endpoint& where) const noexcept {
+  const facts_by_server& all = options().servers;
+  auto known = all.find(where.address());
+  for (auto other = where.other_addresses().begin(); !known && other != where.other_addresses().end();
+       ++other)
+    known = all.find(*other);
+  return known;
 }
 
-void drops::apply_facts(const server& s) const {
-  if (!s.to) return s.calls->count_in(options().calls);
-  const server_facts& facts = facts_of(s.to->where().address());
-  s.calls->count_in(options().calls);
-  s.calls->count_at(load_of(facts.locality));
-  s.to->name_host(facts.hostname);
-  s.to->connect_through(facts.proxy);
-  s.to->set_own_connections_max(options().connections_max);
+namespace {
+
+locality where_of(const std::shared_ptr<const server_facts>& facts) {
+  return facts ? facts->locality : locality();
+}
+
+}  // namespace
+
+void drops::apply_facts(calls_to_server& calls) const {
+  client::subchannel* const to = calls.at();
+  if (!to) return calls.count_in(options().calls);
+  auto facts = facts_of(to->where());
+  calls.count_in(options().calls);
+  calls.count_at(load_of(where_of(facts)));
+  to->reach_by(std::move(facts));
+  to->set_own_connections_max(options().connections_max);
 }
 
 // Those of the locality at first: what is counted under them is counted down under them, too.
 void drops::set_labels(client::subchannel& of) {
-  const locality& where = facts_of(of.where().address()).locality;
+  const locality where = where_of(facts_of(of.where()));
   std::shared_ptr<const server_labels>& labels = labels_[where];
   if (!labels)
     labels = std::make_shared<const server_labels>(server_labels{options().cluster, label_of(where)});
@@ -81,16 +102,16 @@ void drops::set_labels(client::subchannel& of) {
 
 client::subchannel& drops::make_subchannel(const client::endpoint& to, client::subchannel_user& user) {
   if (servers_.size() == servers_.capacity()) {
-    std::erase_if(servers_, [](const server& s) { return s.calls.use_count() == 1; });
+    std::erase_if(servers_, [](const auto& calls) { return calls.use_count() == 1; });
     servers_.reserve(2 * servers_.size() + 4);
   }
-  server added{nullptr, std::make_shared<calls_to_server>()};
+  auto calls = std::make_shared<calls_to_server>();
   client::subchannel& made = above_.make_subchannel(to, user);
-  made.observe_attempts(added.calls);
-  added.to = &made;
-  servers_.push_back(std::move(added));
+  made.observe_attempts(calls);
+  calls->observe(made);
+  servers_.push_back(std::move(calls));
   try {
-    apply_facts(servers_.back());
+    apply_facts(*servers_.back());
     set_labels(made);
   } catch (...) {
     servers_.pop_back();
@@ -100,18 +121,16 @@ client::subchannel& drops::make_subchannel(const client::endpoint& to, client::s
   return made;
 }
 
-// The calls that are open there are counted on.
-void drops::drop_subchannel(client::subchannel& s) noexcept {
-  for (server& each : servers_)
-    if (each.to == &s) each.to = nullptr;
-  above_.drop_subchannel(s);
-}
-
 client::pick drops::choose(const client::pick_info& call) {
   const client::pick chosen = child_->choose(call);
-  if (!chosen.to || call.attempt().has_place()) return chosen;
+  if (!chosen.to) return chosen;
+  const client::call_attempt& a = call.attempt();
   const drops_options& o = options();
-  if (!o.categories.empty() && !call.attempt().admitted()) [[unlikely]] {
+  if (a.has_place()) [[unlikely]] {
+    if (a.has_place_among(o.calls->number())) return chosen;
+    a.release_place();  // of another cluster
+  }
+  if (!o.categories.empty() && a.admitted_to() != o.calls->number()) [[unlikely]] {
     std::size_t reason = 0;
     for (const drop_category& each : o.categories) {
       if (host_.owner_loop().io().random() % million < each.millionths) return drop(reason, each.category);
@@ -120,7 +139,7 @@ client::pick drops::choose(const client::pick_info& call) {
   }
   if (o.calls->count() >= o.calls_max) [[unlikely]]
     return drop(o.categories.size(), {});
-  call.attempt().set_admitted();
+  a.set_admitted_to(o.calls->number());
   return chosen;
 }
 

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,10 +21,8 @@
 namespace coracle::xds {
 
 // What a control plane says of a server.
-struct server_facts {
+struct server_facts : client::server_access {
   xds::locality locality;
-  std::string hostname;  // for :authority (gRFC A81); may be empty
-  std::optional<net::address> proxy;  // for HTTP CONNECT (gRFC A86)
 
   friend bool operator==(const server_facts&, const server_facts&) = default;
 };
@@ -39,8 +36,19 @@ struct shared_facts {
   }
 };
 
-// By each of their addresses.
-using facts_by_server = std::map<net::address, shared_facts>;
+// By each of their addresses, of which there may be thousands: sorted, without a node for each.
+class facts_by_server {
+ public:
+  facts_by_server() noexcept = default;
+  explicit facts_by_server(const std::map<net::address, shared_facts>& of) : sorted_(of.begin(), of.end()) {}
+  // Null: nothing is known.
+  [[nodiscard]] std::shared_ptr<const server_facts> find(const net::address& a) const noexcept;
+
+  friend bool operator==(const facts_by_server&, const facts_by_server&) = default;
+
+ private:
+  std::vector<std::pair<net::address, shared_facts>> sorted_;
+};
 
 struct drops_options {
   std::string cluster;
@@ -76,8 +84,9 @@ class drops_config final : public client::policy_config {
 // Each category has a draw of its own. A call that is dropped fails even if it waits for ready, and is not
 // retried. Nothing is dropped before the child has a server for the call, and a call has one draw, however
 // long it waits.
-// Calls are in progress from the time that they have a server, also while they wait for a stream of it. A
-// server whose locality changes has its calls counted there from then on.
+// Calls are in progress from the time that they have a server, also while they wait for a stream of it. Those
+// that then get a server of another cluster have to pass there, too. A server whose locality changes has its
+// calls counted there from then on.
 class drops final : public client::balancer, private client::forwarding_host {
  public:
   explicit drops(client::balancer_host& host) noexcept : balancer(host), forwarding_host(host) {}
@@ -90,24 +99,20 @@ class drops final : public client::balancer, private client::forwarding_host {
  private:
   // balancer_host
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
-  void drop_subchannel(client::subchannel& s) noexcept override;
 
   [[nodiscard]] server_labels labels() const override;
 
-  // A subchannel that was made, until it is dropped and its calls have ended.
-  struct server {
-    client::subchannel* to;  // null when it is dropped
-    std::shared_ptr<calls_to_server> calls;
-  };
   [[nodiscard]] const drops_options& options() const noexcept;
-  [[nodiscard]] const server_facts& facts_of(const net::address& at) const noexcept;
+  // Null: nothing.
+  [[nodiscard]] std::shared_ptr<const server_facts> facts_of(const client::endpoint& where) const noexcept;
   [[nodiscard]] client::pick drop(std::size_t reason, std::string_view category) const;
   [[nodiscard]] std::shared_ptr<locality_load> load_of(const locality& where) const;
-  void apply_facts(const server& s) const;
+  void apply_facts(calls_to_server& calls) const;
   void set_labels(client::subchannel& of);
 
   std::shared_ptr<const client::policy_config> config_;  // a drops_config
-  std::vector<server> servers_;
+  // Of each subchannel that was made, until it is dropped and its calls have ended.
+  std::vector<std::shared_ptr<calls_to_server>> servers_;
   std::map<locality, std::shared_ptr<const server_labels>> labels_;  // shared by subchannels
   // What the calls of a category get, in the order of the categories; and then those above the maximum.
   std::vector<client::no_server> dropped_;

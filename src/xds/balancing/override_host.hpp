@@ -1,25 +1,57 @@
-// override_host: calls of a session go to the server that the session has begun with (gRFC A55, A60, A61).
+// override_host: calls of a session go to the server that the session has begun with (gRFC A55, A60, A61,
+// A75).
 #pragma once
 
 #include "client/balancing/policy_slot.hpp"
+#include "coracle/coro/executor.hpp"
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace coracle::xds {
 
-// What an EDS resource and its Cluster say of servers and sessions, by each address.
-struct session_servers {
-  std::map<net::address, client::endpoint> draining;  // they get calls of their sessions alone
-  std::set<net::address> without;  // they get calls, but not because of a session
+// The servers of all priorities of a cluster that calls of sessions may go to: those whose health is in its
+// override_host_status. Servers that drain get no other calls.
+class session_servers {
+ public:
+  // The first one with an address keeps it.
+  void add(client::endpoint server) {
+    const std::size_t place = servers_.size();
+    by_address_.emplace(server.address(), place);
+    for (const net::address& a : server.other_addresses()) by_address_.emplace(a, place);
+    servers_.push_back(std::move(server));
+  }
+  // Null: there is none.
+  [[nodiscard]] const client::endpoint* find(const net::address& a) const noexcept {
+    const auto known = by_address_.find(a);
+    return known == by_address_.end() ? nullptr : &servers_[known->second];
+  }
+  // By the first of these addresses that is one of a server.
+  [[nodiscard]] const client::endpoint* find_any(const std::vector<net::address>& of) const noexcept {
+    for (const net::address& a : of)
+      if (const client::endpoint* const found = find(a)) return found;
+    return nullptr;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
 
-  friend bool operator==(const session_servers&, const session_servers&) = default;
+  duration idle_timeout = std::chrono::hours(1);  // cluster::idle_timeout
+
+  friend bool operator==(const session_servers& a, const session_servers& b) noexcept {
+    return a.idle_timeout == b.idle_timeout && a.servers_ == b.servers_;
+  }
+
+ private:
+  std::vector<client::endpoint> servers_;
+  std::map<net::address, std::size_t> by_address_;
 };
 
 class override_host_config final : public client::policy_config {
@@ -35,7 +67,7 @@ class override_host_config final : public client::policy_config {
   }
   [[nodiscard]] rpc::policy_outline outline() const override {
     return {std::string(family()),
-            "draining servers: " + std::to_string(servers_.draining.size()),
+            "servers of sessions: " + std::to_string(servers_.size()),
             {child_.config().outline()}};
   }
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
@@ -47,14 +79,20 @@ class override_host_config final : public client::policy_config {
 
 // A call with call_route::preferred waits for that server, also while it connects or has no stream left, and
 // has it connect if it is IDLE. Calls without one, and those whose server has failed, go where the child
-// sends them. A server that drains keeps its connections when the child drops it; without any, it is
-// connected to when a call of its session comes.
+// sends them.
+//
+// The child may have no connection to the server of a session: the server drains, or it is in a priority that
+// is not in use (gRFC A75). A call of the session then makes one, which belongs to this policy, and so do the
+// connections of servers that the child drops while sessions use them. They stay until no session has used
+// them for idle_timeout, the child has another connection to the server, or the server is gone.
 class override_host final : public client::balancer,
                             private client::forwarding_host,
                             private client::subchannel_user {
  public:
-  explicit override_host(client::balancer_host& host) noexcept
-      : balancer(host), forwarding_host(host), subchannel_user(false) {}
+  // Between two looks at which of the connections that belong to it were used.
+  static constexpr duration sweep_interval_min = std::chrono::seconds(5);
+
+  explicit override_host(client::balancer_host& host) noexcept;
   ~override_host() override;
 
   void update(const balancing& policy, const std::vector<client::endpoint>& servers) override;
@@ -66,16 +104,23 @@ class override_host final : public client::balancer,
     client::subchannel* at = nullptr;
     std::vector<net::address> addresses;  // as in by_address_
     base::intrusive_list<client::call_attempt> waiting;
-    bool kept = false;  // it drains, and is no longer the child's
+    std::optional<time_point> last_used{};  // by a session; nothing: never
+    bool kept = false;  // it belongs to this policy, and not to the child
+    bool has_choice = true;  // subchannel_user::has_choice of those that it was made for
   };
-  // Has a server connect that a call is for. A draining one without a subchannel gets it here, where memory
-  // may run out.
+  // By the numbers of the subchannels, so that their order is the same whenever a simulation is repeated.
+  using by_number = std::map<std::uint64_t, std::unique_ptr<server>>;
+  // Has a server connect that a call is for. One without a subchannel gets it here, where memory may run out.
   struct waking final : client::connectable {
     explicit waking(override_host& o) noexcept : of(o) {}
     void connect() override;
     override_host& of;
     client::subchannel* at = nullptr;
-    const client::endpoint* draining = nullptr;
+    const client::endpoint* unconnected = nullptr;
+  };
+  struct sweep final : coro::timer {
+    explicit sweep(override_host& o) noexcept : of(o) {}
+    override_host& of;
   };
 
   // balancer_host
@@ -87,14 +132,32 @@ class override_host final : public client::balancer,
 
   [[nodiscard]] const session_servers& servers() const noexcept;
   client::subchannel& add(const client::endpoint& to, client::subchannel_user& user, bool kept);
+  [[nodiscard]] server* kept_at(const client::endpoint& where) noexcept;
   void forget(server& s) noexcept;
+  void drop(server& s) noexcept;
   void list_addresses(server& s);
   void remove_from(const net::address& a, const server& s) noexcept;
+  void use(server& s) noexcept;
+  [[nodiscard]] time_point end_of(const server& s) const noexcept;
+  [[nodiscard]] bool has_double(const server& s) const noexcept;
+  // One with this address that is kept and has a double, or null.
+  [[nodiscard]] server* double_at(const net::address& a) noexcept;
+  void drop_doubles() noexcept;
+  // Drops the kept servers of which that is true. Returns whether there were some: their calls have to be
+  // picked for again.
+  template <class Condition>
+  bool drop_kept(Condition is_over) noexcept;
+  void sweep_before(time_point at) noexcept;
+  void sweep_kept() noexcept;
 
   std::shared_ptr<const client::policy_config> config_;  // an override_host_config
-  std::unordered_map<const client::subchannel*, std::unique_ptr<server>> servers_;
+  by_number servers_;
   // Several while a policy takes the place of another one.
   std::map<net::address, std::vector<server*>> by_address_;
+  std::set<net::address> shared_;  // the addresses of several
+  std::size_t kept_ = 0;  // of servers_
+  sweep sweep_{*this};
+  time_point sweep_at_ = never;
   waking waking_{*this};
   client::no_server otherwise_{client::no_server::action::connect, &waking_};
   connectivity state_ = connectivity::connecting;  // of the child

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,12 @@ struct servers_security {
   client::server_security usual;
   std::map<net::address, client::server_security> others;  // of servers with a host of their own
 
-  [[nodiscard]] const client::server_security& of(const net::address& at) const {
-    const auto found = others.find(at);
+  // By the first of its addresses that is known: it may be one of before an update.
+  [[nodiscard]] const client::server_security& of(const client::endpoint& where) const {
+    auto found = others.find(where.address());
+    for (auto other = where.other_addresses().begin();
+         found == others.end() && other != where.other_addresses().end(); ++other)
+      found = others.find(*other);
     return found == others.end() ? usual : found->second;
   }
 
@@ -26,14 +31,14 @@ struct servers_security {
 
 class secured_config final : public client::policy_config {
  public:
-  secured_config(servers_security security, balancing child) noexcept
+  secured_config(std::shared_ptr<const servers_security> security, balancing child) noexcept
       : security_(std::move(security)), child_(std::move(child)) {}
-  [[nodiscard]] const servers_security& security() const noexcept { return security_; }
+  [[nodiscard]] const std::shared_ptr<const servers_security>& security() const noexcept { return security_; }
   [[nodiscard]] const balancing& child() const noexcept { return child_; }
   [[nodiscard]] std::string_view family() const noexcept override { return "secured"; }
   [[nodiscard]] bool equals(const policy_config& other) const noexcept override {
     const auto& o = static_cast<const secured_config&>(other);
-    return security_ == o.security_ && child_ == o.child_;
+    return *security_ == *o.security_ && child_ == o.child_;
   }
   [[nodiscard]] rpc::policy_outline outline() const override {
     return {std::string(family()), {}, {child_.config().outline()}};
@@ -41,7 +46,7 @@ class secured_config final : public client::policy_config {
   [[nodiscard]] std::unique_ptr<client::balancer> make(client::balancer_host& host) const override;
 
  private:
-  servers_security security_;
+  std::shared_ptr<const servers_security> security_;
   balancing child_;
 };
 
@@ -61,8 +66,10 @@ class secured final : public client::balancer, private client::forwarding_host {
   client::subchannel& make_subchannel(const client::endpoint& to, client::subchannel_user& user) override;
   void drop_subchannel(client::subchannel& s) noexcept override;
 
-  servers_security security_;
-  std::vector<client::subchannel*> subchannels_;
+  void secure(client::subchannel& s) const;
+
+  std::shared_ptr<const servers_security> security_;
+  std::unordered_set<client::subchannel*> subchannels_;
   client::policy_slot child_;
 };
 

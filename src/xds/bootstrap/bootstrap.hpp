@@ -64,6 +64,8 @@ struct authority {
   std::vector<management_server> servers;  // the highest priority first, never empty
   std::string listener_template;
   bool fallback_on_reachability_only = false;  // gRFC A95
+
+  friend bool operator==(const authority&, const authority&) = default;
 };
 
 struct node_identity {
@@ -71,6 +73,8 @@ struct node_identity {
   std::string cluster;
   std::string metadata;  // JSON of an object, or empty
   xds::locality locality;
+
+  friend bool operator==(const node_identity&, const node_identity&) = default;
 };
 
 struct bootstrap {
@@ -86,6 +90,8 @@ struct bootstrap {
   // The servers of an authority, or of names without one; null if the bootstrap has no such authority.
   [[nodiscard]] const std::vector<management_server>* servers_of(
       std::string_view authority_name) const noexcept;
+
+  friend bool operator==(const bootstrap&, const bootstrap&) = default;
 };
 
 // INVALID_ARGUMENT with the path of the wrong field. Unknown fields are ignored.

@@ -56,13 +56,15 @@ class filtered_call final : public client::call_filters {
   void end(status outcome);
   void ask(std::shared_ptr<const xds_filter> filter);
   void add(std::unique_ptr<const response_filter> filter) { responses_.push_back(std::move(filter)); }
-  // Nothing changes if it is empty.
+  // The call is one of a session; `server`: the one that the session is on, empty for the first call.
   void prefer(std::vector<net::address> server) noexcept {
+    is_of_session_ = true;
     if (!server.empty()) preferred_ = std::move(server);
   }
 
-  // call_route::preferred
+  // call_route::preferred, and is_of_session
   [[nodiscard]] const std::vector<net::address>& preferred() const noexcept { return preferred_; }
+  [[nodiscard]] bool is_of_session() const noexcept { return is_of_session_; }
 
   // call_filters
   [[nodiscard]] bool waits() const noexcept override { return !steps_.empty(); }
@@ -82,6 +84,7 @@ class filtered_call final : public client::call_filters {
   metadata sent_;
   std::vector<step> steps_;
   std::vector<net::address> preferred_;
+  bool is_of_session_ = false;
   std::string cluster_;  // for response filters
   std::vector<std::unique_ptr<const response_filter>> responses_;
 };

@@ -161,7 +161,7 @@ void add_logger(const wire::AuditLoggerConfig& from, server_internal::rule_set& 
   } else if (is_typed_struct(name)) {
     const auto of_program = unpacked<wire::TypedStruct>(typed, at.at("audit_logger.typed_config"));
     name = of_program.type_url().substr(of_program.type_url().rfind('/') + 1);
-    config = json_of(of_program.value()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    config = json_of(of_program.value());
   } else {
     known = false;
   }

@@ -21,17 +21,21 @@ namespace {
 struct session {
   std::vector<net::address> server;
   std::string_view cluster;
+
+  // gRFC A60 has "cluster:" before the name. gRPC's C core writes and reads the name alone, and so do we, as
+  // the sessions of its clients are ours too; the other form is read as well.
+  [[nodiscard]] bool is_of(std::string_view name) const noexcept {
+    constexpr std::string_view prefix = "cluster:";
+    return cluster == name || (cluster.starts_with(prefix) && cluster.substr(prefix.size()) == name);
+  }
 };
 
-constexpr std::string_view cluster_prefix = "cluster:";
-
-// "10.0.0.1:80,[fd00::1]:80;cluster:name". What cannot be read is left out.
+// "10.0.0.1:80,[fd00::1]:80;name". What cannot be read is left out.
 session read_session(std::string_view text) {
   session to;
   const auto semicolon = text.find(';');
   std::string_view addresses = text.substr(0, semicolon);
-  if (semicolon != text.npos && text.substr(semicolon + 1).starts_with(cluster_prefix))
-    to.cluster = text.substr(semicolon + 1 + cluster_prefix.size());
+  if (semicolon != text.npos) to.cluster = text.substr(semicolon + 1);
   // A name of a scope would be looked up.
   if (addresses.find('%') != addresses.npos) return to;
   for (std::size_t i = 0; !addresses.empty() && i < limits::addresses_per_endpoint_max; ++i) {
@@ -74,15 +78,15 @@ struct cookie_form {
 // Tells the caller which server its session is on, unless it has said so itself.
 class cookie_setter final : public response_filter {
  public:
-  cookie_setter(std::shared_ptr<const cookie_form> form, session known)
-      : form_(std::move(form)), known_(std::move(known.server)), known_cluster_(known.cluster) {}
+  cookie_setter(std::shared_ptr<const cookie_form> form, session known, std::string_view known_cluster)
+      : form_(std::move(form)), known_(std::move(known.server)), known_cluster_(known_cluster) {}
 
   void headers_received(metadata& received, const std::vector<net::address>& addresses,
                         std::string_view cluster) const override {
     if (known_cluster_ == cluster && known_ == addresses) return;
     std::string value;
     for (const net::address& a : addresses) value.append(value.empty() ? "" : ",").append(a.to_string());
-    value.append(";").append(cluster_prefix).append(cluster);
+    value.append(";").append(cluster);
     received.add("set-cookie", form_->name + "=" + base::padded_base64(value) + form_->attributes);
   }
 
@@ -131,10 +135,15 @@ class stateful_session final : public filter {
     const auto cookie = find_cookie(route.sent, form_->name);
     if (cookie && !base::base64_decode(*cookie, text)) text.clear();
     session known = read_session(text);
-    for (const weighted_cluster& c : route.action.clusters)
-      if (!known.server.empty() && c.name == known.cluster) route.cluster = &c;
+    std::string_view cluster;
+    for (const weighted_cluster& c : route.action.clusters) {
+      if (known.server.empty() || !known.is_of(c.name) || (!cluster.empty() && known.cluster != c.name))
+        continue;
+      route.cluster = &c;
+      cluster = c.name;
+    }
     call.prefer(known.server);
-    call.add(std::make_unique<const cookie_setter>(form_, std::move(known)));
+    call.add(std::make_unique<const cookie_setter>(form_, std::move(known), cluster));
   }
   [[nodiscard]] bool has_sessions() const noexcept override { return true; }
 

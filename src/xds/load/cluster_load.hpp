@@ -78,7 +78,7 @@ class locality_load {
   metric_sums metrics_;
 };
 
-// Of one channel; may be used on any thread.
+// Of the channels of one target in a runtime; may be used on any thread.
 class cluster_load {
  public:
   cluster_load(std::string cluster, std::string service) noexcept

@@ -1,4 +1,4 @@
-// lrs_client: reports the load of a channel's clusters to the control planes that want it (gRFC A27, LRS).
+// lrs_client: reports the load of a target's clusters to the control planes that want it (gRFC A27, LRS).
 #pragma once
 
 #include "coracle/client/channel_handle.hpp"

@@ -8,7 +8,7 @@
 #include "coracle/client/channel_options.hpp"
 #include "coracle/net/address.hpp"
 #include "http/field_rules.hpp"
-#include "xds/balancing/drops.hpp"
+#include "rpc/json_document.hpp"
 #include "xds/balancing/failing.hpp"
 #include "xds/balancing/override_host.hpp"
 #include "xds/balancing/secured.hpp"
@@ -35,25 +35,23 @@ struct leaf_policy {
 };
 
 result<leaf_policy> leaf_policy_of(const cluster& of, program_policies& of_program) {
-  // gRFC A37: the addresses of a host name are those of one server.
-  if (std::holds_alternative<socket_address>(of.discovery))
-    return leaf_policy{balancing::pick_first(), false};
-  auto config = nlohmann::json::parse(of.balancing, nullptr, false);
+  const rpc::json_document document(of.balancing);
+  // [{"round_robin":{}}], as the resource was written.
+  if (!document.whole().is_array()) return status::unavailable("its policy is nested too deep");
+  const nlohmann::json* config = &document.whole();
+  auto only = config->at(0).begin();
   leaf_policy found;
-  if (config.is_array() && config.size() == 1 && config[0].contains("xds_wrr_locality_experimental")) {
+  if (only.key() == "xds_wrr_locality_experimental") {
     found.by_locality = true;
-    nlohmann::json below = config[0]["xds_wrr_locality_experimental"]["childPolicy"];
-    config = std::move(below);
+    config = &only->at("childPolicy");
+    only = config->at(0).begin();
   }
-  if (config.is_array() && config.size() == 1 && config[0].size() == 1) {
-    const auto only = config[0].begin();
-    if (auto custom = of_program.find(only.key(), text_of(only.value()))) {
-      if (!*custom) return custom->status();
-      found.policy = **std::move(custom);
-      return found;
-    }
+  if (auto custom = of_program.find(only.key(), only->dump())) {
+    if (!*custom) return custom->status();
+    found.policy = **std::move(custom);
+    return found;
   }
-  const auto parsed = service_config::parse(nlohmann::json::object({{"loadBalancingConfig", config}}).dump());
+  const auto parsed = service_config::parse("{\"loadBalancingConfig\":" + config->dump() + "}");
   if (!parsed) return parsed.status();
   if (!parsed->data().balance) return status::unavailable("it has no policy");
   found.policy = *parsed->data().balance;
@@ -96,50 +94,65 @@ std::uint32_t share(std::uint64_t of_locality, std::uint64_t in_locality) {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>((of_locality * in_locality) >> fraction_bits, 1));
 }
 
-// The servers of a locality, each with its own weight.
+// With its own weight; nothing if its first address cannot be parsed.
+std::optional<client::endpoint> server_of(const endpoint& e) {
+  auto at = address_of(e.addresses.front());
+  if (!at) return std::nullopt;
+  client::endpoint made(*std::move(at), e.weight);
+  made.hash_key(e.hash_key);
+  for (std::size_t i = 1; i < e.addresses.size(); ++i)
+    if (auto another = address_of(e.addresses[i])) made.add_address(*std::move(another));
+  return made;
+}
+
+// The servers of a locality.
 std::vector<client::endpoint> servers_of(const locality_endpoints& l) {
   std::vector<client::endpoint> servers;
   servers.reserve(l.endpoints.size());
-  for (const endpoint& e : l.endpoints) {
-    auto at = address_of(e.addresses.front());
-    if (!e.usable() || !at) continue;
-    client::endpoint& made = servers.emplace_back(*std::move(at), e.weight);
-    made.hash_key(e.hash_key);
-    for (std::size_t i = 1; i < e.addresses.size(); ++i)
-      if (auto another = address_of(e.addresses[i])) made.add_address(*std::move(another));
-  }
+  for (const endpoint& e : l.endpoints)
+    if (auto made = e.usable() ? server_of(e) : std::nullopt) servers.push_back(*std::move(made));
   return servers;
 }
 
-session_servers servers_of_sessions(const cluster& of, const std::vector<locality_endpoints>& level) {
+// Calls f with each endpoint of a cluster and its locality, in the order of their priorities.
+template <class F>
+void for_each_endpoint(const cluster_endpoints& of, F f) {
+  for (const auto& level : of.priorities)
+    for (const locality_endpoints& l : level)
+      for (const endpoint& e : l.endpoints) f(l, e);
+}
+
+session_servers servers_of_sessions(const cluster& config, const cluster_endpoints& of) {
   session_servers to;
-  for (const locality_endpoints& l : level) {
-    for (const endpoint& e : l.endpoints) {
-      auto at = address_of(e.addresses.front());
-      const bool allowed = std::ranges::find(of.override_statuses, e.health) != of.override_statuses.end();
-      if (!at) continue;
-      if (e.usable() && !allowed) to.without.insert(*std::move(at));
-      if (!e.usable() && allowed) to.draining.emplace(*at, client::endpoint(*at, e.weight));
-    }
-  }
+  to.idle_timeout = config.idle_timeout;
+  for_each_endpoint(of, [&](const locality_endpoints&, const endpoint& e) {
+    const auto& statuses = config.override_statuses;
+    if (std::ranges::find(statuses, e.health) == statuses.end()) return;
+    if (auto server = server_of(e)) to.add(*std::move(server));
+  });
   return to;
 }
 
-facts_by_server facts_of(const std::vector<locality_endpoints>& level, bool through_proxy) {
-  facts_by_server all;
+facts_by_server facts_of(const cluster_endpoints& of, bool through_proxy) {
+  std::map<net::address, shared_facts> all;
   std::shared_ptr<const server_facts> last;
-  for (const locality_endpoints& l : level)
-    for (const endpoint& e : l.endpoints) {
-      server_facts facts{l.locality, {}, {}};
-      // What HTTP forbids is no name of a host, and would fail the calls.
-      if (http::valid_authority(e.hostname)) facts.hostname = e.hostname;
-      if (const socket_address* const proxy = through_proxy ? l.proxy_of(e) : nullptr)
-        facts.proxy = address_of(*proxy);
-      if (!last || *last != facts) last = std::make_shared<const server_facts>(std::move(facts));
-      for (const socket_address& each : e.addresses)
-        if (auto at = address_of(each)) all.emplace(*std::move(at), shared_facts{last});
-    }
-  return all;
+  for_each_endpoint(of, [&](const locality_endpoints& l, const endpoint& e) {
+    server_facts facts{{}, l.locality};
+    // What HTTP forbids is no name of a host, and would fail the calls.
+    if (http::valid_authority(e.hostname)) facts.hostname = e.hostname;
+    if (const socket_address* const proxy = through_proxy ? l.proxy_of(e) : nullptr)
+      facts.proxy = address_of(*proxy);
+    if (!last || *last != facts) last = std::make_shared<const server_facts>(std::move(facts));
+    for (const socket_address& each : e.addresses)
+      if (auto at = address_of(each)) all.emplace(*std::move(at), shared_facts{last});
+  });
+  return facts_by_server(all);
+}
+
+std::size_t usable_endpoints(const cluster_endpoints& of) {
+  std::size_t n = 0;
+  for_each_endpoint(of, [&](const locality_endpoints&, const endpoint& e) { n += e.usable() ? 1 : 0; });
+  return n;
 }
 
 client::servers_of_child shared(std::vector<client::endpoint> servers) {
@@ -214,77 +227,80 @@ balancing policy_tree::failing_with(status reason) {
       std::vector<client::cluster_manager_config::cluster>{{route, failing_policy(std::move(reason))}}));
 }
 
+// gRFC A75: an aggregate has a priority for each of its parts, which has its own priorities below.
 balancing policy_tree::policy_of(const target_cluster& c, bool has_sessions) {
   if (!c.problem.ok()) return failing_policy(c.problem);
-  std::vector<client::priority_config::level> levels;
-  // A control plane updates endpoints by itself; host names are resolved again on request.
-  const auto add = [&levels](std::string name, balancing policy, client::servers_of_child servers,
-                             bool ignores_requests = true) {
-    levels.push_back({std::move(name), std::move(policy), std::move(servers), ignores_requests});
-  };
-  for (const leaf_cluster& l : c.leaves) {
-    const auto fail = [&](status reason) {
-      add(l.name + " fails", failing_policy(std::move(reason)), shared({}));
-    };
-    if (!l.problem.ok()) {
-      fail(l.problem);
-      continue;
-    }
-    const auto leaf = leaf_policy_of(*l.config, policies_);
-    if (!leaf) {
-      fail(status::unavailable("cluster " + l.name + ": its balancing policy is not supported: " +
-                               std::string(leaf.status().message())));
-      continue;
-    }
-    if (l.endpoints->priorities.empty()) {
-      fail(status::unavailable("cluster " + l.name + ": the control plane has no endpoints"));
-      continue;
-    }
-    const auto* const by_eds = std::get_if<cluster::eds>(&l.config->discovery);
-    const std::string service = by_eds && by_eds->service_name != l.name ? by_eds->service_name : "";
-    drops_options dropping;
-    dropping.cluster = l.name;
-    dropping.categories = l.endpoints->drops;
-    dropping.calls_max = l.config->max_requests;
-    dropping.connections_max =
-        std::min(l.config->max_connections_per_endpoint.value_or(0), channel_options::connections_limit);
-    dropping.calls = calls_in_progress::of(l.name, service);
-    if (l.config->reports_load) dropping.load = loads_(l.name, service);
-    if (dropping.load) dropping.load->report_metrics(l.config->reported_metrics);
-    leaf_levels& names = leaves_[c.name + " " + l.name];
-    names.used = true;
-    std::vector<named_level> now;
-    for (const auto& level : l.endpoints->priorities) {
-      level_policy below = level_policy_of(level, *leaf, l.name);
-      dropping.servers = facts_of(level, l.config->through_proxy);
-      if (has_sessions)
-        below.policy = balancing(std::make_shared<const override_host_config>(
-            servers_of_sessions(*l.config, level), std::move(below.policy)));
-      balancing limited(std::make_shared<const drops_config>(dropping, std::move(below.policy)));
-      balancing judged(std::make_shared<const client::outlier_detection_config>(
-          outlier_options(*l.config, leaf->policy), std::move(limited), l.name));
-      balancing whole = secured_as(*l.config, level, std::move(judged));
-      add(l.name + " " + name_level(names, now, level), std::move(whole), std::move(below.servers),
-          !std::holds_alternative<socket_address>(l.config->discovery));
-    }
-    names.levels = std::move(now);
-  }
-  if (levels.empty()) return failing_policy(status::unavailable("cluster " + c.name + " has no clusters"));
-  return balancing(std::make_shared<const client::priority_config>(std::move(levels)));
+  if (c.leaves.size() == 1 && c.leaves.front().name == c.name)
+    return policy_of_leaf(c, c.leaves.front(), has_sessions);
+  std::vector<client::priority_config::level> parts;
+  for (const leaf_cluster& l : c.leaves)
+    parts.push_back({l.name, policy_of_leaf(c, l, has_sessions), shared({})});
+  if (parts.empty()) return failing_policy(status::unavailable("cluster " + c.name + " has no clusters"));
+  return balancing(std::make_shared<const client::priority_config>(std::move(parts)));
 }
 
-balancing policy_tree::secured_as(const cluster& config, const std::vector<locality_endpoints>& level,
+balancing policy_tree::policy_of_leaf(const target_cluster& c, const leaf_cluster& l, bool has_sessions) {
+  if (!l.problem.ok()) return failing_policy(l.problem);
+  const auto fail = [&l](std::string_view why) {
+    return failing_policy(status::unavailable(("cluster " + l.name + ": ").append(why)));
+  };
+  const cluster& config = *l.config;
+  const auto leaf = leaf_policy_of(config, policies_);
+  if (!leaf) return fail("its balancing policy is not supported: " + std::string(leaf.status().message()));
+  if (l.endpoints->priorities.empty()) return fail("the control plane has no endpoints");
+
+  // A control plane updates endpoints by itself; host names are resolved again on request.
+  const bool ignores_requests = !std::holds_alternative<socket_address>(config.discovery);
+  leaf_levels& names = leaves_[c.name + " " + l.name];
+  names.used = true;
+  std::vector<named_level> now;
+  std::vector<client::priority_config::level> levels;
+  for (const auto& level : l.endpoints->priorities) {
+    level_policy below = level_policy_of(level, *leaf, l.name);
+    levels.push_back({l.name + " " + name_level(names, now, level), std::move(below.policy),
+                      std::move(below.servers), ignores_requests});
+  }
+  names.levels = std::move(now);
+  balancing policy(std::make_shared<const client::priority_config>(std::move(levels)));
+
+  if (has_sessions)
+    policy = balancing(std::make_shared<const override_host_config>(servers_of_sessions(config, *l.endpoints),
+                                                                    std::move(policy)));
+  policy = balancing(std::make_shared<const drops_config>(dropping_of(l), std::move(policy)));
+  policy = balancing(std::make_shared<const client::outlier_detection_config>(
+      outlier_options(config, leaf->policy), std::move(policy), l.name, usable_endpoints(*l.endpoints)));
+  return secured_as(config, *l.endpoints, std::move(policy));
+}
+
+drops_options policy_tree::dropping_of(const leaf_cluster& l) const {
+  const cluster& config = *l.config;
+  const auto* const by_eds = std::get_if<cluster::eds>(&config.discovery);
+  const std::string service = by_eds && by_eds->service_name != l.name ? by_eds->service_name : "";
+  drops_options to;
+  to.cluster = l.name;
+  to.categories = l.endpoints->drops;
+  to.calls_max = config.max_requests;
+  to.connections_max =
+      std::min(config.max_connections_per_endpoint.value_or(0), channel_options::connections_limit);
+  to.calls = calls_in_progress::of(l.name, service);
+  if (config.reports_load) to.load = loads_(l.name, service);
+  if (to.load) to.load->report_metrics(config.reported_metrics);
+  to.servers = facts_of(*l.endpoints, config.through_proxy);
+  return to;
+}
+
+balancing policy_tree::secured_as(const cluster& config, const cluster_endpoints& endpoints,
                                   balancing policy) {
   if (!config.tls) return policy;
-  servers_security security;
-  security.usual = credentials_.of(config.name, *config.tls, {});
-  for (const locality_endpoints& l : level)
-    for (const endpoint& e : l.endpoints)
-      if (config.tls->sends_hostname && !e.hostname.empty())
-        for (const socket_address& each : e.addresses)
-          if (auto at = address_of(each))
-            security.others.emplace(*std::move(at), credentials_.of(config.name, *config.tls, e.hostname));
-  return balancing(std::make_shared<const secured_config>(std::move(security), std::move(policy)));
+  const auto security = std::make_shared<servers_security>();
+  security->usual = credentials_.of(config.name, *config.tls, {});
+  for_each_endpoint(endpoints, [&](const locality_endpoints&, const endpoint& e) {
+    if (config.tls->sends_hostname && !e.hostname.empty())
+      for (const socket_address& each : e.addresses)
+        if (auto at = address_of(each))
+          security->others.emplace(*std::move(at), credentials_.of(config.name, *config.tls, e.hostname));
+  });
+  return balancing(std::make_shared<const secured_config>(security, std::move(policy)));
 }
 
 std::string policy_tree::name_level(leaf_levels& of, std::vector<named_level>& now,

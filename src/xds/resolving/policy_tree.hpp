@@ -3,6 +3,7 @@
 
 #include "client/call/call_router.hpp"
 #include "coracle/client/balancing.hpp"
+#include "xds/balancing/drops.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/resolving/program_policies.hpp"
 #include "xds/resolving/target_watcher.hpp"
@@ -19,10 +20,15 @@
 
 namespace coracle::xds {
 
-// cluster_manager → priority → outlier_detection → drops → weighted_target by locality → the policy of the
-// cluster. The first five are there even when they have nothing to do, so that connections outlive an update
-// that gives them something. `override_host` follows drops only if a filter keeps sessions, and `secured`
-// follows priority only if the cluster configures TLS: with these, connections are made anew.
+// cluster_manager → outlier_detection → drops → priority → weighted_target by locality → the policy of the
+// cluster (gRFC A75). The first four are there even when they have nothing to do, so that connections outlive
+// an update that gives them something. An aggregate has a `priority` of its own below cluster_manager, with
+// all of that for each of its parts.
+//
+// `secured` follows cluster_manager only if the cluster configures TLS, and `override_host` follows drops
+// only if a filter keeps sessions: with these, connections are made anew, and the old ones serve until then.
+// override_host is not always there because a pick through it takes 36 instructions, which calls without
+// sessions have no room for (bench/README.md), and each server has an entry in it.
 class policy_tree {
  public:
   // Where the load of a cluster, and of what its endpoints are called, is counted; null: nowhere.
@@ -56,7 +62,9 @@ class policy_tree {
   };
 
   [[nodiscard]] balancing policy_of(const target_cluster& c, bool has_sessions);
-  [[nodiscard]] balancing secured_as(const cluster& config, const std::vector<locality_endpoints>& level,
+  [[nodiscard]] balancing policy_of_leaf(const target_cluster& c, const leaf_cluster& l, bool has_sessions);
+  [[nodiscard]] drops_options dropping_of(const leaf_cluster& l) const;
+  [[nodiscard]] balancing secured_as(const cluster& config, const cluster_endpoints& endpoints,
                                      balancing policy);
   [[nodiscard]] std::string name_level(leaf_levels& of, std::vector<named_level>& now,
                                        const std::vector<locality_endpoints>& level) const;

@@ -91,6 +91,7 @@ bool route_table::route_by_more(std::span<const std::uint32_t> fitting, std::str
     for (const filter* const each : filters) each->begin_call(*call);
     call->begun();
     chosen = index_of(of.cluster);
+    to.is_of_session = call->is_of_session();
     if (!call->preferred().empty()) to.preferred = &call->preferred();
     if (call->is_filtered()) with.filters = std::move(call);
   }

@@ -40,6 +40,7 @@ std::shared_ptr<const cluster_endpoints> endpoint_at(const std::string& cluster_
 // Of the clusters below one that a route names.
 struct target_watcher::walk {
   target_cluster& into;
+  std::size_t& parts;  // of all aggregate clusters so far
   std::vector<std::string> path;  // from there to the current one
   std::set<std::string, std::less<>> seen;
 };
@@ -107,10 +108,11 @@ result<target_state> target_watcher::see() {
   for (const route& r : host->routes)
     for (const weighted_cluster& c : r.action.clusters)
       if (r.kind == route::action_kind::forward) named.insert(c.name);
+  std::size_t parts = 0;
   for (const std::string& name : named) {
     target_cluster& added = found.clusters.emplace_back();
     added.name = name;
-    walk below{added, {}, {}};
+    walk below{added, parts, {}, {}};
     add_leaves(name, below);
     if (!added.problem.ok()) added.leaves.clear();
   }
@@ -119,7 +121,13 @@ result<target_state> target_watcher::see() {
 
 // Depth first. A cluster that comes again has its priority from the first time.
 void target_watcher::add_leaves(std::string_view name, walk& of) {
-  if (!of.into.problem.ok()) return;
+  // Also one that comes again: a list of a million times the same name is work.
+  if (!of.path.empty() && ++of.parts > limits::aggregate_parts_max) {
+    of.into.problem = status::unavailable("aggregate cluster " + of.into.name +
+                                          ": the parts of all aggregate clusters of the target exceed " +
+                                          std::to_string(limits::aggregate_parts_max));
+    return;
+  }
   if (std::find(of.path.begin(), of.path.end(), name) != of.path.end()) {
     of.into.problem = status::unavailable("aggregate cluster " + of.into.name +
                                           " contains itself, by way of " + std::string(name));
@@ -142,7 +150,10 @@ void target_watcher::add_leaves(std::string_view name, walk& of) {
   leaf.config = *std::move(config);
   if (const auto* const several = std::get_if<cluster::aggregate>(&leaf.config->discovery)) {
     of.path.emplace_back(name);
-    for (const std::string& each : several->clusters) add_leaves(each, of);
+    for (const std::string& each : several->clusters) {
+      add_leaves(each, of);
+      if (!of.into.problem.ok()) return;
+    }
     of.path.pop_back();
     return;
   }
@@ -212,17 +223,17 @@ void target_watcher::end_unused(watched_by_name<T>& among) {
   });
 }
 
-std::string target_watcher::ambient_problems() const {
-  std::string text;
-  const auto add = [&text](const auto& among) {
+std::vector<std::string_view> target_watcher::ambient_problems() const {
+  std::vector<std::string_view> all;
+  const auto add = [&all](const auto& among) {
     for (const auto& [name, w] : among)
-      if (!w.ambient.ok()) text.append(text.empty() ? "" : "; ").append(w.ambient.message());
+      if (!w.ambient.ok()) all.push_back(w.ambient.message());
   };
   add(listeners_);
   add(routes_);
   add(clusters_);
   add(endpoints_);
-  return text;
+  return all;
 }
 
 }  // namespace coracle::xds

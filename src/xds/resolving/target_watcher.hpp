@@ -62,8 +62,8 @@ class target_watcher {
   // Nothing while a resource that is needed is neither known nor known to be missing. An error is that of all
   // calls, UNAVAILABLE. Begins and ends watches.
   [[nodiscard]] std::optional<result<target_state>> look();
-  // What is wrong with resources that are used nevertheless; empty if nothing is.
-  [[nodiscard]] std::string ambient_problems() const;
+  // What is wrong with resources that are used nevertheless. Valid until the next change.
+  [[nodiscard]] std::vector<std::string_view> ambient_problems() const;
 
  private:
   template <class T>

@@ -5,8 +5,6 @@
 #include "coracle/base/status.hpp"
 #include "xds/resource/field_path.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,9 +21,7 @@ class Cluster;
 using custom_policies = std::function<std::optional<status>(std::string_view name, std::string_view config)>;
 
 // The loadBalancingConfig with one policy: [{"round_robin":{}}]. Throws invalid_resource.
-[[nodiscard]] nlohmann::json balancing_config_of(const wire::Cluster& from, const custom_policies& has_custom,
-                                                 const field_path& at);
-// As text, also if some of its strings are not UTF-8.
-[[nodiscard]] std::string text_of(const nlohmann::json& config);
+[[nodiscard]] std::string balancing_config_of(const wire::Cluster& from, const custom_policies& has_custom,
+                                              const field_path& at);
 
 }  // namespace coracle::xds

@@ -135,6 +135,17 @@ void read_circuit_breakers(const wire::CircuitBreakers& from, const field_path& 
   }
 }
 
+duration idle_timeout_of(const wire::Extension& from, duration unless_set, const field_path& at) {
+  constexpr std::string_view of_http = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+  const field_path config = at.at("typed_config");
+  if (type_of(from.typed_config()) != of_http)
+    config.refuse("is of an unexpected type: " + base::printable(type_of(from.typed_config())));
+  const auto options = unpacked<wire::UpstreamHttpOptions>(from.typed_config(), config);
+  if (!options.common_http_protocol_options().has_idle_timeout()) return unless_set;
+  return duration_of(options.common_http_protocol_options().idle_timeout(),
+                     config.at("common_http_protocol_options.idle_timeout"));
+}
+
 }  // namespace
 
 cluster read_cluster(const wire::Cluster& from, const certificate_providers& has,
@@ -142,7 +153,7 @@ cluster read_cluster(const wire::Cluster& from, const certificate_providers& has
   cluster to;
   to.name = from.name();
   to.discovery = discovery_of(from, at);
-  to.balancing = text_of(balancing_config_of(from, has_custom, at));
+  to.balancing = balancing_config_of(from, has_custom, at);
   read_circuit_breakers(from.circuit_breakers(), at.at("circuit_breakers"), to);
   if (from.has_lrs_server()) {
     if (from.lrs_server().source_case() != wire::ConfigSource::kSelf)
@@ -164,8 +175,11 @@ cluster read_cluster(const wire::Cluster& from, const certificate_providers& has
   if (from.common_lb_config().has_override_host_status()) {
     to.override_statuses.clear();
     for (const int s : from.common_lb_config().override_host_status().statuses())
-      if (s >= 0 && s <= 5) to.override_statuses.push_back(static_cast<health>(s));
+      for (const health h : {health::unknown, health::healthy, health::draining})
+        if (s == static_cast<int>(h)) to.override_statuses.push_back(h);  // others have no effect
   }
+  if (from.has_upstream_config())
+    to.idle_timeout = idle_timeout_of(from.upstream_config(), to.idle_timeout, at.at("upstream_config"));
   return to;
 }
 

@@ -68,6 +68,8 @@ struct cluster {
   bool through_proxy = false;  // that an endpoint may name (gRFC A86)
   std::map<std::string, std::string> telemetry_labels;
   std::vector<health> override_statuses = {health::unknown, health::healthy};  // gRFC A55
+  // How long connections that no session has used are kept for sessions alone (gRFC A75).
+  duration idle_timeout = std::chrono::hours(1);
 
   friend bool operator==(const cluster&, const cluster&) = default;
 };

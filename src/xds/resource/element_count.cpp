@@ -22,9 +22,14 @@ struct list_field {
   bool is_number = false;
 };
 
-constexpr list_field struct_fields[] = {{1, true}};
-constexpr list_field struct_entry[] = {{2, false, struct_fields}};
-constexpr list_field metadata_fields[] = {{1, true, struct_entry}, {2, true}};
+// google.protobuf.Struct, whose values contain others.
+extern const list_field value_fields[2];
+constexpr list_field struct_entry[] = {{2, false, value_fields}};
+constexpr list_field struct_fields[] = {{1, true, struct_entry}};
+constexpr list_field values_fields[] = {{1, true, value_fields}};
+constexpr list_field value_fields[2] = {{5, false, struct_fields}, {6, false, values_fields}};
+constexpr list_field struct_of_metadata[] = {{2, false, struct_fields}};
+constexpr list_field metadata_fields[] = {{1, true, struct_of_metadata}, {2, true}};
 
 constexpr list_field endpoint_fields[] = {{4, true}};
 constexpr list_field lb_endpoint_fields[] = {{1, false, endpoint_fields}, {3, false, metadata_fields}};
@@ -50,7 +55,15 @@ constexpr list_field breaker_fields[] = {{1, true}, {2, true}};
 constexpr list_field names_fields[] = {{1, true}};
 constexpr list_field names_any[] = {{2, false, names_fields}};
 constexpr list_field cluster_type_fields[] = {{2, false, names_any}};
-constexpr list_field policies_fields[] = {{1, true}};
+// Policies contain policies, in WrrLocality and in RandomSubsetting; metrics are those of
+// ClientSideWeightedRoundRobin, and a TypedStruct has a Struct.
+extern const list_field policies_fields[1];
+constexpr list_field policy_config[] = {
+    {1, false, policies_fields}, {2, false, policies_fields}, {2, false, struct_fields}, {7, true}};
+constexpr list_field policy_any[] = {{2, false, policy_config}};
+constexpr list_field policy_extension[] = {{2, false, policy_any}};
+constexpr list_field policy_entry[] = {{4, false, policy_extension}};
+constexpr list_field policies_fields[1] = {{1, true, policy_entry}};
 constexpr list_field validation_fields[] = {{2, true}, {3, true}, {9, true}};
 constexpr list_field combined_fields[] = {{1, false, validation_fields}};
 constexpr list_field tls_fields[] = {
@@ -120,13 +133,16 @@ std::size_t numbers_in(std::string_view packed) noexcept {
   return static_cast<std::size_t>(std::ranges::count_if(packed, [](char c) { return (c & 0x80) == 0; }));
 }
 
-std::size_t count(std::string_view message, std::span<const list_field> fields) {
+// Deeper than what protobuf's parser accepts, and the policies below each other that are read.
+constexpr unsigned depth_max = 256;
+
+std::size_t count(std::string_view message, std::span<const list_field> fields, unsigned depth = 0) {
   std::size_t found = 0;
   walk(message, [&](int number, std::optional<std::string_view> content) {
     for (const list_field& f : fields) {
       if (f.number != number || (!content && !f.is_number)) continue;
       found += f.is_number && content ? numbers_in(*content) : f.is_list;
-      if (!f.within.empty()) found += count(*content, f.within);
+      if (!f.within.empty() && depth < depth_max) found += count(*content, f.within, depth + 1);
     }
   });
   return found;

@@ -35,7 +35,7 @@ configured config_of(const google::protobuf::Any& config, const field_path& at) 
     at.refuse("has more than " + std::to_string(limits::filter_config_bytes_max) + " bytes");
   if (!is_typed_struct(type)) return {std::string(type), config.value(), false};
   const auto inner = unpacked<wire::TypedStruct>(config, at);
-  return {inner.type_url().substr(inner.type_url().rfind('/') + 1), json_of(inner.value()).dump(), true};
+  return {inner.type_url().substr(inner.type_url().rfind('/') + 1), json_of(inner.value()), true};
 }
 
 std::string unknown_filter(std::string_view type) {

@@ -113,7 +113,8 @@ bool is_left_out(resource_kind kind, std::string_view bytes, const resource_rule
 
 // The wrapper's name stands for that of a resource whose own is not known. Nothing if it has no watch.
 std::optional<received_resource> read_resource(resource_kind kind, google::protobuf::Any any,
-                                               const resource_rules& rules, regex_allowance& regexes) {
+                                               const resource_rules& rules, regex_allowance& regexes,
+                                               std::size_t& elements_left) {
   std::string name;
   if (type_of(any) == "envoy.service.discovery.v3.Resource") {
     wire::WrappedResource wrapped;
@@ -126,10 +127,18 @@ std::optional<received_resource> read_resource(resource_kind kind, google::proto
   if (type_of(any) != type_name(kind))
     to.content = invalid(kind, name, "is of an unexpected resource type: " + base::printable(type_of(any)));
   else if (is_left_out(kind, to.bytes, rules)) return std::nullopt;
-  else {
+  else if (const std::size_t elements = element_count(kind, to.bytes); elements > elements_left) {
+    if (const std::string_view own = name_in(to.bytes); !own.empty()) name = own;
+    to.content =
+        invalid(kind, name,
+                "has " + std::to_string(elements) + " elements in its lists, which exceed those of " +
+                    "a response, limit " + std::to_string(limits::cached_elements_max));
+  } else {
     const std::size_t before = regexes.left;
     to.content = parse_any(kind, to.bytes, rules, regexes, name);
     to.regexes = before - regexes.left;
+    if (to.content.ok()) to.elements = elements;
+    elements_left -= to.elements;
   }
   const auto parsed = parse_resource_name(name, type_name(kind));
   if (!parsed) {
@@ -188,8 +197,9 @@ received_response read_response(wire::DiscoveryResponse from, const resource_rul
   if (!to.kind) return to;
   std::unordered_set<std::string> names;
   regex_allowance regexes{limits::regexes_max};
+  std::size_t elements_left = limits::cached_elements_max;
   for (google::protobuf::Any& any : *from.mutable_resources()) {
-    auto read = read_resource(*to.kind, std::move(any), rules, regexes);
+    auto read = read_resource(*to.kind, std::move(any), rules, regexes, elements_left);
     if (!read) continue;
     received_resource& one = *read;
     if (!one.name.empty() && !names.insert(one.name).second) {

@@ -54,6 +54,7 @@ struct received_resource {
   std::string bytes;  // as received
   result<resource> content;
   std::size_t regexes = 0;  // regular expressions in it
+  std::size_t elements = 0;  // of its lists, if it is valid
 };
 
 // gRFC A88

@@ -1,6 +1,9 @@
 #include "xds/resource/wire_values.hpp"
 
 #include "base/printable.hpp"
+#include "xds/resource/json_object.hpp"
+
+#include <map>
 
 namespace coracle::xds {
 
@@ -22,12 +25,12 @@ duration duration_of(const google::protobuf::Duration& d, const field_path& at) 
   return std::chrono::seconds(d.seconds()) + duration(d.nanos());
 }
 
-std::string json_of(duration d) {
+std::string json_of_duration(duration d) {
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(d);
   std::string fraction = std::to_string((d - whole).count());
   fraction.insert(0, 9 - fraction.size(), '0');
   while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-  return std::to_string(whole.count()) + (fraction.empty() ? "" : ".") + fraction + "s";
+  return "\"" + std::to_string(whole.count()) + (fraction.empty() ? "" : ".") + fraction + "s\"";
 }
 
 std::uint64_t millionths_of(const wire::FractionalPercent& p, const field_path& at) {
@@ -59,27 +62,29 @@ net::address_range range_of(const wire::CidrRange& from, const field_path& at) {
 namespace {
 
 // protobuf's parser bounds the depth.
-nlohmann::json json_of_value(const google::protobuf::Value& v) {
+std::string json_of_value(const google::protobuf::Value& v) {
   switch (v.kind_case()) {
-    case google::protobuf::Value::kNumberValue: return v.number_value();
-    case google::protobuf::Value::kStringValue: return v.string_value();
-    case google::protobuf::Value::kBoolValue: return v.bool_value();
+    case google::protobuf::Value::kNumberValue: return json_of(v.number_value());
+    case google::protobuf::Value::kStringValue: return json_of(std::string_view(v.string_value()));
+    case google::protobuf::Value::kBoolValue: return json_of(v.bool_value());
     case google::protobuf::Value::kStructValue: return json_of(v.struct_value());
     case google::protobuf::Value::kListValue: {
-      nlohmann::json list = nlohmann::json::array();
-      for (const auto& each : v.list_value().values()) list.push_back(json_of_value(each));
-      return list;
+      std::string list;
+      for (const auto& each : v.list_value().values())
+        list.append(list.empty() ? "" : ",").append(json_of_value(each));
+      return "[" + list + "]";
     }
-    default: return nullptr;
+    default: return "null";
   }
 }
 
 }  // namespace
 
-nlohmann::json json_of(const google::protobuf::Struct& s) {
-  nlohmann::json object = nlohmann::json::object();
-  for (const auto& [name, value] : s.fields()) object[name] = json_of_value(value);
-  return object;
+std::string json_of(const google::protobuf::Struct& s) {
+  json_object object;
+  for (const auto& [name, value] : std::map(s.fields().begin(), s.fields().end()))
+    object.add(name, json_of_value(value));
+  return object.text();
 }
 
 void require_same_stream(const wire::ConfigSource& source, const field_path& at) {

@@ -11,8 +11,6 @@
 #include <google/protobuf/duration.pb.h>
 #include <google/protobuf/struct.pb.h>
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -36,12 +34,13 @@ Message unpacked(const google::protobuf::Any& any, const field_path& at) {
 
 // Refuses a negative one. What does not fit is duration::max().
 [[nodiscard]] duration duration_of(const google::protobuf::Duration& d, const field_path& at);
-// "1.5s", protobuf's JSON form.
-[[nodiscard]] std::string json_of(duration d);
+// "1.5s" with its quotes, protobuf's JSON form.
+[[nodiscard]] std::string json_of_duration(duration d);
 // Parts per million, not limited to a million.
 [[nodiscard]] std::uint64_t millionths_of(const wire::FractionalPercent& p, const field_path& at);
 [[nodiscard]] net::address_range range_of(const wire::CidrRange& from, const field_path& at);
-[[nodiscard]] nlohmann::json json_of(const google::protobuf::Struct& s);
+// Its members in the order of their names. Bytes that are not UTF-8 are replaced.
+[[nodiscard]] std::string json_of(const google::protobuf::Struct& s);
 // Refuses a source other than the stream that brought the resource.
 void require_same_stream(const wire::ConfigSource& source, const field_path& at);
 [[nodiscard]] locality locality_of(const wire::Locality& l);

@@ -36,6 +36,8 @@ result<tls::client_options> options_for(const upstream_tls& of, bool checks_host
     files.private_key = found->second.private_key;
   }
   tls::client_options options = client_options_of(files);
+  // The control plane that rewrites authorities also says which names are accepted (gRFC A81).
+  options.verify_authority = false;
   if (checks_host) return options;
   options.verify_name = false;
   if (of.subject_names.empty()) {

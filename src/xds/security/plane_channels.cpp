@@ -41,9 +41,11 @@ channel_credentials credentials_for(const management_server& plane, const xds_op
 
 }  // namespace
 
-// In plaintext, calls with tokens fail, and nothing is sent.
+// A stream may be silent for hours, and nothing else would tell that its control plane has vanished. In
+// plaintext, calls with tokens fail, and nothing is sent.
 channel plane_channels::to(const management_server& plane) {
   channel_options options;
+  options.keepalive.time = std::chrono::minutes(5);  // as in other implementations of gRPC
   if (!plane.security.jwt_token_files.empty())
     options.calls.credentials = tokens_of(plane.security.jwt_token_files);
   return channel(of_, plane.uri, credentials_for(plane, options_), options);

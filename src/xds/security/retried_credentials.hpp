@@ -15,7 +15,7 @@ namespace coracle::xds {
 template <class Options, class Security>
 class retried_credentials {
  public:
-  explicit retried_credentials(result<Options> of) : options_(std::move(of)) {}
+  explicit retried_credentials(result<Options>&& of) : options_(std::move(of)) {}
 
   [[nodiscard]] security::credentials<Security> get() {
     if (!options_) return security::built<Security>(options_.status());

@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "coracle/base/impl/base64.hpp"
+#include "coracle/net/file.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "rpc/json_document.hpp"
 #include "runtime/backend.hpp"
@@ -10,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -69,48 +70,73 @@ result<dated_token> read_token(std::string_view text, wall_time now) {
 }
 
 task<result<metadata>> token_file::metadata_for(credentials_request) {
-  auto token = current();
+  task<result<std::string>> finding = current();
+  const result<std::string> token = co_await std::move(finding);
   if (!token) co_return token.status();
   metadata added;
   added.add("authorization", "Bearer " + *token);
   co_return added;
 }
 
-result<std::string> token_file::current() {
+// What needs no reading; nothing: the file is to be read.
+std::optional<result<std::string>> token_file::kept() {
   loop& here = *loop::current();
-  const wall_time now = here.wall_now();
   const std::lock_guard lock(mutex_);
-  const auto left = token_.token.empty() ? std::chrono::system_clock::duration::zero() : token_.expires - now;
-  if (left < replaced_before_end && now >= next_attempt_) {
-    auto found = read(now);
-    problem_ = found.status();
-    if (found) {
-      token_ = *std::move(found);
-      pauses_.reset();
-      return token_.token;  // one that expires soon is read again for the next call
-    }
-    next_attempt_ = now + std::chrono::duration_cast<wall_time::duration>(pauses_.next(here.io().random()));
-  }
+  const auto left =
+      token_.token.empty() ? std::chrono::system_clock::duration::zero() : token_.expires - here.wall_now();
+  if (left < replaced_before_end && here.now() >= next_attempt_) return std::nullopt;
   if (left > unused_before_end) return token_.token;
   return problem_;
 }
 
-result<dated_token> token_file::read(wall_time now) const {
+// Calls that come while the file is being read read it as well: there are few calls to a control plane, and
+// they do not wait for each other.
+task<result<std::string>> token_file::current() {
+  if (auto known = kept()) co_return *std::move(known);
+  task<result<dated_token>> reading = read();
+  result<dated_token> found = co_await std::move(reading);
+  const status_code code = found.status().code();
+  if (code == status_code::cancelled || code == status_code::deadline_exceeded) co_return found.status();
+  loop& here = *loop::current();
+  const std::lock_guard lock(mutex_);
+  problem_ = found.status();
+  if (found) {
+    token_ = *std::move(found);
+    pauses_.reset();
+    co_return token_.token;  // one that expires soon is read again for the next call
+  }
+  // Another call that has failed meanwhile has begun the pause.
+  if (here.now() >= next_attempt_)
+    next_attempt_ = deadline_after(here.now(), pauses_.next(here.io().random()));
+  if (!token_.token.empty() && token_.expires - here.wall_now() > unused_before_end) co_return token_.token;
+  co_return problem_;
+}
+
+task<result<dated_token>> token_file::read() const {
   const auto named = [this](const status& s) {
     return status(s.code(),
                   "the file of the token, " + base::printable(path_) + ", " + std::string(s.message()));
   };
-  std::ifstream file(path_, std::ios::binary);
+  const auto failed = [&](const status& s) {
+    // Why the call ends, and nothing of the file.
+    if (s.code() == status_code::cancelled || s.code() == status_code::deadline_exceeded) return s;
+    return named(status::unavailable("cannot be read"));
+  };
+  task<result<net::file>> opening = net::file::open(path_);
+  result<net::file> file = co_await std::move(opening);
+  if (!file) co_return failed(file.status());
   std::string text(limits::token_bytes_max + 1, '\0');
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad()) return named(status::unavailable("cannot be read"));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  task<result<std::size_t>> reading =
+      file->read_at(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  const result<std::size_t> size = co_await std::move(reading);
+  if (!size) co_return failed(size.status());
+  text.resize(*size);
   if (text.size() > limits::token_bytes_max)
-    return named(
+    co_return named(
         status::unauthenticated("has more than " + std::to_string(limits::token_bytes_max) + " bytes"));
-  auto found = read_token(text, now);
-  if (!found) return named(found.status());
-  return found;
+  result<dated_token> found = read_token(text, loop::current()->wall_now());
+  if (!found) co_return named(found.status());
+  co_return found;
 }
 
 }  // namespace coracle::xds

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "client/connecting/backoff.hpp"
+#include "coracle/base/clock.hpp"
 #include "coracle/client/call_credentials.hpp"
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +24,9 @@ struct dated_token {
 [[nodiscard]] result<dated_token> read_token(std::string_view text,
                                              std::chrono::system_clock::time_point now);
 
-// Keeps the token until shortly before it expires, and reads the file again then. UNAVAILABLE while the file
-// cannot be read; after an error it is tried again after a pause that grows. Any loop may use it.
+// Keeps the token until shortly before it expires, and reads the file again then, off the loop. UNAVAILABLE
+// while the file cannot be read; after an error it is tried again after a pause that grows. Any loop may use
+// it. It must outlive the tasks of metadata_for().
 class token_file final : public credentials_source {
  public:
   explicit token_file(std::string path) : path_(std::move(path)) {}
@@ -31,14 +34,15 @@ class token_file final : public credentials_source {
   task<result<metadata>> metadata_for(credentials_request call) override;
 
  private:
-  [[nodiscard]] result<std::string> current();
-  [[nodiscard]] result<dated_token> read(std::chrono::system_clock::time_point now) const;
+  [[nodiscard]] task<result<std::string>> current();
+  [[nodiscard]] std::optional<result<std::string>> kept();
+  [[nodiscard]] task<result<dated_token>> read() const;
 
   const std::string path_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // of the members below, and not held while the file is read
   dated_token token_;
   status problem_;
-  std::chrono::system_clock::time_point next_attempt_{};
+  time_point next_attempt_{};
   client::backoff pauses_;
 };
 

@@ -8,11 +8,9 @@
 #include "coracle/tls/server_options.hpp"
 #include "coracle/xds/xds_server.hpp"
 #include "server/server_state.hpp"
-#include "xds/ads/ads_driver.hpp"
 #include "xds/resource/listener.hpp"
-#include "xds/security/plane_channels.hpp"
 #include "xds/security/retried_credentials.hpp"
-#include "xds/status/client_registry.hpp"
+#include "xds/serving/server_client.hpp"
 
 #include <map>
 #include <memory>
@@ -22,13 +20,17 @@
 
 namespace coracle::xds {
 
+// Before what memory was missing for is tried again.
+inline constexpr duration pause_without_memory = std::chrono::seconds(1);
+
 // Those of an xds_server, with the bootstrap or why there is none.
 class inbound_options {
  public:
   inbound_options(xds_server_options options, result<std::shared_ptr<const bootstrap>> read)
-      : of(std::move(options)), from(std::move(read)) {}
+      : of(std::move(options)), from(std::move(read)), mesh(std::make_shared<const xds_options>(of.mesh)) {}
   const xds_server_options of;
   const result<std::shared_ptr<const bootstrap>> from;
+  const std::shared_ptr<const xds_options> mesh;
 };
 
 // The routes of a name, which change while connections use them. Any thread.
@@ -108,23 +110,29 @@ class inbound_router final : public server_interceptor {
 class inbound_watcher {
  public:
   inbound_watcher(std::shared_ptr<const inbound_options> options, std::shared_ptr<inbound> to,
-                  std::vector<net::address> addresses, std::weak_ptr<server_internal::server_state> server);
+                  std::vector<net::address> addresses, std::weak_ptr<server_internal::server_state> server,
+                  std::string name);
   ~inbound_watcher();
   inbound_watcher(const inbound_watcher&) = delete;
   inbound_watcher& operator=(const inbound_watcher&) = delete;
 
   // Until the server drains.
-  [[nodiscard]] static task<> run(std::shared_ptr<inbound_watcher> self, std::string name);
+  [[nodiscard]] static task<> run(std::shared_ptr<inbound_watcher> self);
 
  private:
   struct routes_of_name {
-    watch_id watch{};
+    std::optional<watch_id> watch{};
     bool known = false;
     bool used = false;
     std::shared_ptr<inbound_routes> routes = std::make_shared<inbound_routes>();
   };
 
-  [[nodiscard]] task<> follow(std::string name);
+  [[nodiscard]] task<> follow();
+  // Joins another one when one has failed.
+  [[nodiscard]] task<> have_client();
+  void watch_all();
+  void watch_routes(const std::string& name, routes_of_name& to);
+  void cancel_all();
   void look(scope& drains);
   [[nodiscard]] bool has_all_routes(const inbound_listener& of);
   [[nodiscard]] std::shared_ptr<const inbound_config> config_of(std::shared_ptr<const listener> of);
@@ -138,12 +146,12 @@ class inbound_watcher {
   const std::shared_ptr<inbound> to_;
   const std::vector<net::address> addresses_;
   const std::weak_ptr<server_internal::server_state> server_;
+  const std::string name_;  // of the Listener
   event<> changed_;
   event<> ended_;
-  plane_channels planes_;
-  ads_driver driver_;
-  const client_registry::membership shown_{"#server", driver_.client()};
+  std::shared_ptr<server_client> client_;
   std::optional<watch_id> watch_;
+  bool awaits_listener_ = false;  // an error of it is passed over until there is one
   std::optional<result<std::shared_ptr<const listener>>> latest_;
   std::map<std::string, routes_of_name, std::less<>> routes_;
   std::optional<status> mode_;  // OK: it serves; nothing: that is not known yet

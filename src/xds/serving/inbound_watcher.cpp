@@ -1,12 +1,11 @@
 #include "base/if_memory_allows.hpp"
+#include "client/connecting/backoff.hpp"
 #include "coracle/base/log.hpp"
-#include "coracle/base/version.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "runtime/backend.hpp"
 #include "server/shard.hpp"
-#include "xds/filters/filter.hpp"
 #include "xds/security/cluster_credentials.hpp"
 #include "xds/serving/inbound.hpp"
 
@@ -46,31 +45,19 @@ bool is_ip_of(const socket_address& text, const net::address& a) {
 
 inbound_watcher::inbound_watcher(std::shared_ptr<const inbound_options> options, std::shared_ptr<inbound> to,
                                  std::vector<net::address> addresses,
-                                 std::weak_ptr<server_internal::server_state> server)
+                                 std::weak_ptr<server_internal::server_state> server, std::string name)
     : here_(*loop::current()),
       options_(std::move(options)),
       to_(std::move(to)),
       addresses_(std::move(addresses)),
       server_(std::move(server)),
+      name_(std::move(name)),
       changed_(here_),
-      ended_(here_),
-      planes_(here_.owner(), options_->of.mesh),
-      driver_(*options_->from,
-              {"coracle",
-               version_text,
-               [&here = here_] { return static_cast<double>(here.io().random() >> 11) * 0x1.0p-53; },
-               {},
-               true,
-               std::make_shared<const filter_types>(options_->of.mesh.filters),
-               "#server"},
-              [this](const management_server& plane) { return planes_.to(plane); }) {}
+      ended_(here_) {}
 
-inbound_watcher::~inbound_watcher() {
-  for (const auto& [name, r] : routes_) driver_.cancel(r.watch);
-  if (watch_) driver_.cancel(*watch_);
-}
+inbound_watcher::~inbound_watcher() { cancel_all(); }
 
-task<> inbound_watcher::run(std::shared_ptr<inbound_watcher> self, std::string name) {
+task<> inbound_watcher::run(std::shared_ptr<inbound_watcher> self) {
   if (const auto server = self->server_.lock())
     if (auto* const s = server->shard_of(self->here_)) {
       s->when_draining([of = std::weak_ptr(self)] {
@@ -81,38 +68,92 @@ task<> inbound_watcher::run(std::shared_ptr<inbound_watcher> self, std::string n
     }
   else co_return;
   scope both{co_await coro::this_environment()};
-  both.spawn(self->driver_.run());
-  both.spawn(self->follow(std::move(name)));
+  std::exception_ptr failure;
   try {
+    both.spawn(self->have_client());
+    both.spawn(self->follow());
     co_await self->ended_;
   } catch (const coro::cancelled&) {
     // The runtime stops, and with it both of them.
+  } catch (...) {
+    failure = std::current_exception();
   }
   both.request_stop();
   try {
     co_await both.join();
   } catch (const coro::cancelled&) {
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
-task<> inbound_watcher::follow(std::string name) {
-  watch_ = driver_.watch(resource_kind::listener, name, [this](const watch_event& e) {
+// A client that takes the place of one that has failed knows nothing yet: what is in use stays until it does.
+void inbound_watcher::watch_all() {
+  awaits_listener_ = latest_ && latest_->ok();
+  watch_ = client_->driver().watch(resource_kind::listener, name_, [this](const watch_event& e) {
     if (e.what == watch_event::kind::ambient) return;
+    if (e.what == watch_event::kind::error && awaits_listener_) return;
+    awaits_listener_ = false;
     if (e.what == watch_event::kind::changed)
       latest_ = std::get<std::shared_ptr<const listener>>(*e.resource);
     else latest_ = e.reason;
     changed_.set();
   });
+  for (auto& [name, r] : routes_) watch_routes(name, r);
+}
+
+void inbound_watcher::watch_routes(const std::string& name, routes_of_name& to) {
+  bool awaited = to.known && to.routes->get().ok();
+  to.watch = client_->driver().watch(
+      resource_kind::route_configuration, name, [this, &to, awaited](const watch_event& e) mutable {
+        if (e.what == watch_event::kind::ambient) return;
+        if (e.what == watch_event::kind::error && awaited) return;
+        awaited = false;
+        if (e.what == watch_event::kind::changed)
+          to.routes->set(std::get<std::shared_ptr<const route_configuration>>(*e.resource));
+        else to.routes->set(e.reason);
+        to.known = true;
+        changed_.set();
+      });
+}
+
+void inbound_watcher::cancel_all() {
+  for (auto& [name, r] : routes_)
+    if (const auto watch = std::exchange(r.watch, std::nullopt)) client_->driver().cancel(*watch);
+  if (const auto watch = std::exchange(watch_, std::nullopt)) client_->driver().cancel(*watch);
+}
+
+task<> inbound_watcher::have_client() {
+  client::backoff pauses;
+  for (;;) {
+    const bool enough = base::if_memory_allows([&] {
+      cancel_all();
+      client_ = server_client::join(*options_->from, options_->mesh);
+      watch_all();
+    });
+    if (enough) {
+      pauses.reset();
+      co_await client_->failed();
+    }
+    const duration pause = pauses.next(here_.io().random());
+    co_await sleep_for(pause);
+  }
+}
+
+task<> inbound_watcher::follow() {
   scope drains{co_await coro::this_environment()};
+  bool applied = true;
   try {
     for (;;) {
       changed_.reset();
-      // Without memory, what is in use stays until the next change.
-      if (!ended_.is_set() && !base::if_memory_allows([&] { look(drains); }))
+      // Without memory, what is in use stays, and the change is tried again.
+      const bool before = applied;
+      applied = ended_.is_set() || base::if_memory_allows([&] { look(drains); });
+      if (!applied && before)
         here_.log()
             .in(log_room::server)
-            .warning("xDS: a change was not applied: the process is out of memory");
-      co_await changed_;
+            .warning("xDS: a change is not applied yet: the process is out of memory");
+      if (applied) co_await changed_;
+      else co_await sleep_for(pause_without_memory);
     }
   } catch (const coro::cancelled&) {
   }
@@ -133,7 +174,7 @@ void inbound_watcher::look(scope& drains) {
   if (!now || (now->of != of && *now->of != *of)) use(config_of(of), {}, drains);
   std::erase_if(routes_, [this](const auto& entry) {
     if (entry.second.used) return false;
-    driver_.cancel(entry.second.watch);
+    if (const auto watch = entry.second.watch) client_->driver().cancel(*watch);
     return true;
   });
 }
@@ -144,19 +185,9 @@ bool inbound_watcher::has_all_routes(const inbound_listener& of) {
   for (const filter_chain& c : of.chains) {
     const auto* const name = std::get_if<std::string>(&c.manager.routes);
     if (!name) continue;
-    const auto [entry, is_new] = routes_.try_emplace(*name);
-    routes_of_name& r = entry->second;  // stays where it is
+    routes_of_name& r = routes_[*name];  // stays where it is
     r.used = true;
-    if (is_new) {
-      r.watch = driver_.watch(resource_kind::route_configuration, *name, [this, &r](const watch_event& e) {
-        if (e.what == watch_event::kind::ambient) return;
-        if (e.what == watch_event::kind::changed)
-          r.routes->set(std::get<std::shared_ptr<const route_configuration>>(*e.resource));
-        else r.routes->set(e.reason);
-        r.known = true;
-        changed_.set();
-      });
-    }
+    if (!r.watch) watch_routes(*name, r);
     all = all && r.known;
   }
   return all;

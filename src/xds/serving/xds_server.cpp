@@ -1,9 +1,11 @@
 #include "coracle/xds/xds_server.hpp"
 
+#include "coracle/coro/sleep.hpp"
 #include "coracle/server/server.hpp"
 #include "xds/bootstrap/bootstrap.hpp"
 #include "xds/serving/inbound.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,13 +22,20 @@ result<std::shared_ptr<const bootstrap>> read_once(const xds_options& mesh) {
   return std::make_shared<const bootstrap>(*std::move(read));
 }
 
+// Begins again when memory has run out.
 task<> watch_inbound(std::shared_ptr<const xds::inbound_options> options, std::shared_ptr<xds::inbound> to,
                      std::vector<net::address> addresses, std::weak_ptr<server_internal::server_state> server,
                      std::string name) {
-  auto watcher = std::make_shared<xds::inbound_watcher>(std::move(options), std::move(to),
-                                                        std::move(addresses), std::move(server));
-  task<> running = xds::inbound_watcher::run(std::move(watcher), std::move(name));
-  co_await std::move(running);
+  for (;;) {
+    try {
+      auto watcher = std::make_shared<xds::inbound_watcher>(options, to, addresses, server, name);
+      task<> running = xds::inbound_watcher::run(std::move(watcher));
+      co_await std::move(running);
+      co_return;
+    } catch (const std::bad_alloc&) {
+    }
+    co_await sleep_for(xds::pause_without_memory);
+  }
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ namespace coracle::xds {
 // Those of channels and of servers. One per process, which is never destroyed. Any thread.
 class client_registry {
  public:
-  // Of a channel, on its loop: nothing before its resources are known.
+  // Of the channels of a target, on the loop of the client: nothing before its resources are known.
   using outline_function = std::function<std::optional<rpc::policy_outline>()>;
 
   struct entry {
-    std::string scope;  // the target of the channel, or "#server"
+    std::string scope;  // the target of the channels, or "#server"
     loop* on;
     const runtime* of;
     const ads_client* client;  // for tasks on that loop, as are the policies

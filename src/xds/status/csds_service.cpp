@@ -1,8 +1,9 @@
 #include "coracle/xds/csds_service.hpp"
 
+#include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/on.hpp"
 #include "coracle/server/reader.hpp"
 #include "coracle/server/replies.hpp"
@@ -14,13 +15,15 @@
 #include "xds/wire/status.pb.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <future>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace coracle {
 
@@ -76,38 +79,86 @@ task<> write_client(std::uint64_t id, bool contents, wire::ClientConfig& to) {
   client->visit([&](const xds::resource_dump& r) { write(r, contents, *to.add_generic_xds_configs()); });
 }
 
-// --- of another runtime, which may end at any time
+// --- of other runtimes, which may end at any time
 
-using answered_config = std::promise<wire::ClientConfig>;
+// What their clients have said, who are asked together. A late one finds that the answer is complete.
+class answers_elsewhere {
+ public:
+  explicit answers_elsewhere(event<>& complete) noexcept : complete_(&complete) {}
 
-task<> tell(std::uint64_t id, bool contents, std::shared_ptr<answered_config> asked) {
+  // One client that is asked; its end is that of the question.
+  class question {
+   public:
+    explicit question(std::shared_ptr<answers_elsewhere> of) : of_(std::move(of)) {
+      const std::lock_guard lock(of_->mutex_);
+      ++of_->open_;
+    }
+    question(question&&) noexcept = default;
+    question& operator=(question&&) = delete;
+    ~question() {
+      if (of_) of_->one_is_over();
+    }
+    void answer(std::uint64_t id, wire::ClientConfig one) const {
+      const std::lock_guard lock(of_->mutex_);
+      if (of_->complete_) of_->said_.emplace(id, std::move(one));
+    }
+
+   private:
+    std::shared_ptr<answers_elsewhere> of_;
+  };
+
+  // The event is not used any more.
+  std::map<std::uint64_t, wire::ClientConfig> close() noexcept {
+    const std::lock_guard lock(mutex_);
+    complete_ = nullptr;
+    return std::exchange(said_, {});
+  }
+
+ private:
+  void one_is_over() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (--open_ == 0 && complete_) complete_->set();
+  }
+
+  std::mutex mutex_;
+  event<>* complete_;  // null: no one waits
+  std::size_t open_ = 0;
+  std::map<std::uint64_t, wire::ClientConfig> said_;
+};
+
+task<> tell(std::uint64_t id, bool contents, answers_elsewhere::question asked) {
   // Without memory for the answer, the runtime that is asked goes on.
   try {
     wire::ClientConfig one;
     auto visit = write_client(id, contents, one);
     co_await std::move(visit);
-    asked->set_value(std::move(one));
+    asked.answer(id, std::move(one));
   } catch (const std::bad_alloc&) {
-    asked->set_exception(std::current_exception());
   }
 }
 
-// A loop that nothing runs does not answer.
-constexpr std::chrono::seconds visit_max{1};
+task<> until(event<>& e) { co_await e; }
 
-// On a thread that may block. Without a node if the client has gone, or does not answer.
-wire::ClientConfig config_elsewhere(std::uint64_t id, bool contents) {
-  auto asked = std::make_shared<answered_config>();
-  std::future<wire::ClientConfig> answer = asked->get_future();
-  client_registry::instance().run_beside(id, tell(id, contents, std::move(asked)));
-  if (answer.wait_for(visit_max) != std::future_status::ready) return {};
-  try {
-    return answer.get();
-  } catch (const std::future_error&) {  // the task did not run
-    return {};
-  } catch (const std::bad_alloc&) {
-    return {};
+// A loop that nothing runs does not answer.
+constexpr std::chrono::seconds visit_max{1};  // of all of them
+
+// Those of the clients that have answered.
+task<std::map<std::uint64_t, wire::ClientConfig>> ask_elsewhere(std::vector<std::uint64_t> ids,
+                                                                bool contents) {
+  event<> complete(*loop::current());
+  const auto answers = std::make_shared<answers_elsewhere>(complete);
+  struct closing {
+    explicit closing(answers_elsewhere& a) noexcept : of(a) {}
+    ~closing() { of.close(); }
+    answers_elsewhere& of;
+  } const in_any_case(*answers);
+  {
+    const answers_elsewhere::question of_all(answers);  // until each one is asked
+    for (const std::uint64_t id : ids)
+      client_registry::instance().run_beside(id, tell(id, contents, answers_elsewhere::question(answers)));
   }
+  static_cast<void>(co_await with_timeout(visit_max, until(complete)));
+  co_return answers->close();
 }
 
 task<status> answer(csds_scope scope, const wire::ClientStatusRequest& request,
@@ -117,14 +168,22 @@ task<status> answer(csds_scope scope, const wire::ClientStatusRequest& request,
   const bool contents = !request.exclude_resource_contents();
   const runtime* const here = &loop::current()->owner();
   const auto clients = client_registry::instance().all();
+  std::vector<std::uint64_t> others;
+  if (scope == csds_scope::process)
+    for (const auto& [id, each] : clients)
+      if (each.of != here) others.push_back(id);
+  std::map<std::uint64_t, wire::ClientConfig> elsewhere;
+  if (!others.empty()) {
+    auto asking = ask_elsewhere(std::move(others), contents);
+    elsewhere = co_await std::move(asking);
+  }
   for (const auto& [id, each] : clients) {
     wire::ClientConfig one;
     if (each.of == here) {
       auto visit = write_client(id, contents, one);
       co_await on(*each.on, std::move(visit));
-    } else if (scope == csds_scope::process) {
-      auto visit = offload(config_elsewhere, id, contents);
-      one = co_await visit;
+    } else if (const auto found = elsewhere.find(id); found != elsewhere.end()) {
+      one = std::move(found->second);
     }
     if (!one.has_node()) continue;
     one.set_client_scope(each.scope);
@@ -138,6 +197,8 @@ task<status> answer(csds_scope scope, const wire::ClientStatusRequest& request,
 class csds_service::implementation final : public service {
  public:
   explicit implementation(csds_scope scope) noexcept : scope_(scope) {}
+
+  [[nodiscard]] bool is_limited() const noexcept override { return false; }
 
   reply<wire::ClientStatusResponse> FetchClientStatus(server_context&,
                                                       const wire::ClientStatusRequest& request) {

@@ -1,7 +1,7 @@
 // Extensions of the API of grpc++ (servers in the process, mocks, certificates), where
 // tests/interop/grpcpp_features_test.py does not look.
 #include "call_kinds_fixture.hpp"
-#include "support/certificates.hpp"
+#include "support/revocations.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/client_interceptor.h>
@@ -14,9 +14,14 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -275,6 +280,101 @@ TEST_P(GrpcppTls, AVerifierOfTheProgramDecides) {
   blind.set_verify_server_certs(false);
   connect(grpc::experimental::TlsCredentials(blind));
   EXPECT_TRUE(find(query_of("x"), reply).ok());
+}
+
+TEST_P(GrpcppTls, AnAuthorityOfACallMustBeInTheCertificate) {
+  auto options = trusting_client();
+  const auto nothing = [](grpc::ServerBuilder&) {};
+  start(nothing, served(GetParam(), GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
+        grpc::experimental::TlsCredentials(options));
+  const auto asked_for = [this](const char* authority) {
+    Reply reply;
+    return find(query_of("x"), reply, [&](grpc::ClientContext& c) { c.set_authority(authority); })
+        .error_code();
+  };
+  EXPECT_EQ(asked_for("movies.example"), StatusCode::OK);
+  EXPECT_EQ(asked_for("other.example"), StatusCode::UNAVAILABLE);
+  options.set_check_call_host(false);
+  connect(grpc::experimental::TlsCredentials(options));
+  EXPECT_EQ(asked_for("other.example"), StatusCode::OK);
+}
+
+TEST_P(GrpcppTls, CrlsOfProvidersRevokeCertificates) {
+  using grpc::experimental::CreateDirectoryReloaderCrlProvider;
+  using grpc::experimental::CreateStaticCrlProvider;
+  auto options = trusting_client();
+  const auto provider = CreateStaticCrlProvider({revocations("ca").revoke("server").pem()});
+  ASSERT_TRUE(provider.ok());
+  options.set_crl_provider(*provider);
+  const auto nothing = [](grpc::ServerBuilder&) {};
+  start(nothing, served(GetParam(), GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE),
+        grpc::experimental::TlsCredentials(options));
+  Reply reply;
+  const auto s = find(query_of("x"), reply);
+  EXPECT_EQ(s.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(s.error_message(), HasSubstr("a CRL of its issuer lists it as revoked"));
+
+  const std::string folder = certificates::made().path("grpcpp_crls");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/ca") << revocations("ca").pem();
+  options.set_crl_directory(folder);
+  connect(grpc::experimental::TlsCredentials(options));
+  EXPECT_TRUE(find(query_of("x"), reply).ok());
+  std::filesystem::remove(folder + "/ca");
+  const auto of_directory = CreateDirectoryReloaderCrlProvider(folder, std::chrono::hours(1), nullptr, true);
+  ASSERT_TRUE(of_directory.ok());
+  EXPECT_TRUE((*of_directory)->DenyUndetermined());
+  options.set_crl_provider(*of_directory);
+  connect(grpc::experimental::TlsCredentials(options));
+  EXPECT_THAT(find(query_of("x"), reply).error_message(), HasSubstr("no CRL of its issuer"));
+  std::filesystem::remove_all(folder);
+
+  const auto hasty = CreateDirectoryReloaderCrlProvider(folder, std::chrono::seconds(59), nullptr);
+  EXPECT_EQ(hasty.status().ToString(), "INVALID_ARGUMENT: Refresh duration minimum is 60 seconds");
+  EXPECT_FALSE(CreateStaticCrlProvider({}).ok());
+}
+
+// As absl::Status and absl::StatusOr are made and read.
+namespace other {
+enum class StatusCode { kOk = 0, kInvalidArgument = 3 };
+class Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string_view text) : code_(code), text_(text) {}
+  [[nodiscard]] StatusCode code() const { return code_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string text_;
+};
+template <class T>
+class StatusOr {
+ public:
+  StatusOr(const Status& why) : why_(why) {}         // NOLINT(google-explicit-constructor)
+  StatusOr(T made) : made_(std::move(made)) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] const Status& status() const { return why_; }
+  const T& operator*() const { return made_; }
+
+ private:
+  Status why_;
+  T made_{};
+};
+}  // namespace other
+
+TEST(GrpcppCrlProvider, IsWhatAbseilsClassesTake) {
+  using provider = std::shared_ptr<grpc_core::experimental::CrlProvider>;
+  using grpc_core::experimental::CreateDirectoryReloaderCrlProvider;
+  std::string told;
+  const std::function<void(other::Status)> tell = [&told](const other::Status& s) { told = s.text(); };
+  const other::StatusOr<provider> made =
+      CreateDirectoryReloaderCrlProvider("/x", std::chrono::hours(1), tell);
+  ASSERT_NE(*made, nullptr);
+  (*made)->from().on_error(grpc::internal::provider_status("a problem"));
+  EXPECT_EQ(told, "a problem");
+  const other::StatusOr<provider> not_made =
+      CreateDirectoryReloaderCrlProvider("/x", std::chrono::seconds(1), tell);
+  EXPECT_EQ(not_made.status().code(), other::StatusCode::kInvalidArgument);
 }
 
 // --- callbacks of the process

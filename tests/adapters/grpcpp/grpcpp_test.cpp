@@ -581,6 +581,62 @@ TEST_F(GrpcppServers, TryCancelEndsTheCallAndTheReadOfItsHandler) {
   EXPECT_EQ(service.metadata_after_the_call, 1u);
 }
 
+// Counts what handlers see when they have read all requests.
+class reading_service final : public CallKinds::Service {
+ public:
+  grpc::Status ClientStream(grpc::ServerContext* context, grpc::ServerReader<Position>* reader,
+                            Summary*) override {
+    reader->SendInitialMetadata();
+    Position position;
+    while (reader->Read(&position)) continue;
+    ++(context->IsCancelled() ? cancelled : complete);
+    return grpc::Status::OK;
+  }
+  grpc::Status BidiStream(grpc::ServerContext* context,
+                          grpc::ServerReaderWriter<Note, Note>* stream) override {
+    stream->SendInitialMetadata();
+    Note note;
+    while (stream->Read(&note)) continue;
+    ++(context->IsCancelled() ? cancelled : complete);
+    return grpc::Status::OK;
+  }
+  std::atomic<int> cancelled{0};
+  std::atomic<int> complete{0};
+};
+
+class GrpcppReads : public call_kinds_fixture<reading_service> {
+ protected:
+  // Has a call that its handler reads from, and ends it.
+  template <class Stream, class Message>
+  static void play(Stream& by, const Message& message, grpc::ClientContext& context, bool cancels) {
+    by.WaitForInitialMetadata();
+    EXPECT_TRUE(by.Write(message));
+    if (cancels) context.TryCancel();
+    else by.WritesDone();
+    EXPECT_EQ(by.Finish().error_code(), cancels ? StatusCode::CANCELLED : StatusCode::OK);
+  }
+};
+
+// gRFC L84: there is no moment between the two.
+TEST_F(GrpcppReads, ThatFailWithACancelledCallFindItCancelled) {
+  start();
+  constexpr int rounds = 50;
+  for (int i = 0; i < rounds; ++i) {
+    for (const bool cancels : {true, false}) {
+      grpc::ClientContext context;
+      Summary summary;
+      const auto writer = stub->ClientStream(&context, &summary);
+      play(*writer, Position(), context, cancels);
+      grpc::ClientContext of_both;
+      const auto both = stub->BidiStream(&of_both);
+      play(*both, Note(), of_both, cancels);
+    }
+  }
+  server->Shutdown();  // waits for the handlers
+  EXPECT_EQ(service.cancelled, 2 * rounds);
+  EXPECT_EQ(service.complete, 2 * rounds);
+}
+
 TEST_F(GrpcppServers, APortThatIsTakenMakesNoServerUnlessItIsShared) {
   start();
   grpc::ServerBuilder builder;

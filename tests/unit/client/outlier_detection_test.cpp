@@ -1,8 +1,12 @@
 // outlier_detection: the ledger by itself, and the policy over scripted servers, in virtual time.
+#include "client/balancing/outlier_detection.hpp"
 #include "client/balancing/outlier_ledger.hpp"
+#include "client/balancing/weighted_target.hpp"
+#include "coracle/telemetry/telemetry.hpp"
 #include "unit/client/balancer_fixture.hpp"
 
 #include <map>
+#include <vector>
 
 namespace coracle::client::test::outlier_detection_test {
 namespace {
@@ -18,12 +22,12 @@ class ledger : public testing::Test {
     for (int i = 0; i < failed; ++i) mine->add(false);
   }
   // Ends an interval.
-  void sweep(const options& o) {
+  void sweep(const options& o, std::size_t listed = 0) {
     if (!begun_) ledger_.sweep(o, now_, [] { return 0u; }, found_);
     begun_ = true;
     now_ += o.interval;
     found_.clear();
-    ledger_.sweep(o, now_, [this] { return draw_; }, found_);
+    ledger_.sweep(o, now_, [this] { return draw_; }, found_, listed);
   }
   void begin(const options& o) {
     ledger_.sweep(o, now_, [] { return 0u; }, found_);
@@ -115,7 +119,7 @@ TEST_F(ledger, AddsUpTheCallsOfAllLoops) {
   for (int n = 1; n <= 5; ++n) calls(n, 50, 0);
   calls(6, 0, 25);
   for (int i = 0; i < 25; ++i) other_loop->add(false);
-  ledger_.leave(at(6), other_loop);
+  ledger_.leave(other_loop);
   sweep(by_failures());
   EXPECT_TRUE(ejected(6));
 }
@@ -131,6 +135,13 @@ TEST_F(ledger, EjectsNoMoreThanItsShareButAtLeastOne) {
   for (int n = 1; n <= 6; ++n) calls(n, 0, 50);
   sweep(by_failures(50));
   EXPECT_EQ(ejected_of(6), 3);
+}
+
+TEST_F(ledger, TheShareIsOfAllServersThatAreListed) {
+  begin(by_failures(10));
+  for (int n : {1, 2, 3, 4, 5}) calls(n, 0, 100);
+  sweep(by_failures(10), 30);
+  EXPECT_EQ(ejected_of(5), 3);
 }
 
 TEST_F(ledger, EjectsNoServerWithAShareOfZero) {
@@ -204,7 +215,7 @@ TEST_F(ledger, ForgetsServersThatNoLoopHas) {
   calls(6, 0, 50);
   sweep(by_failures());
   ASSERT_TRUE(ejected(6));
-  ledger_.leave(at(6), outcomes_[6]);
+  ledger_.leave(outcomes_[6]);
   EXPECT_FALSE(ejected(6));
 }
 
@@ -221,14 +232,14 @@ class outliers : public balancer_fixture {
     for (int n : list) h.net->serve(n);
     h.update(servers(list));
   }
-  // Makes picks, whose calls fail on one server; returns how many it got.
+  // Makes picks, whose calls fail on the servers from `bad` on; returns how many they got.
   static int play_calls(recording_host& h, int bad, int n = 300) {
     held_call c;
     int on_bad = 0;
     for (int i = 0; i < n; ++i) {
       subchannel* const s = h.policy->choose(pick_info(c)).to;
       if (!s) continue;
-      const bool is_bad = s->where().address() == at(bad);
+      const bool is_bad = !(s->where().address() < at(bad));
       on_bad += is_bad;
       if (attempt_end_sink* const ends = s->target_of_attempt({}).ends)
         ends->attempt_ended(is_bad ? status_code::internal : status_code::ok, {});
@@ -292,6 +303,49 @@ TEST_F(outliers, ServersOfAnotherChildAreEjectedToo) {
   });
 }
 
+TEST_F(outliers, AServerThatMovesStaysEjected) {
+  static const auto zones = [](std::initializer_list<int> a, std::initializer_list<int> b) {
+    const auto list = [](std::initializer_list<int> n) {
+      return std::make_shared<const std::vector<endpoint>>(servers(n));
+    };
+    return detecting(
+        balancing(std::make_shared<const weighted_target_config>(std::vector<weighted_target_config::target>{
+            {"a", 1, balancing::round_robin(), list(a)}, {"b", 1, balancing::round_robin(), list(b)}})));
+  };
+  run(zones({3, 1}, {2}), [](recording_host& h) -> task<> {
+    start(h, {1, 2, 3});
+    co_await sleep_for(100ms);
+    EXPECT_GT(play_calls(h, 3), 50);
+    co_await sleep_for(10s);
+    EXPECT_EQ(play_calls(h, 3), 0);
+    h.use(zones({1}, {2, 3}));
+    h.update({});
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.net->of(3).size(), 1u);
+    EXPECT_EQ(play_calls(h, 3), 0);
+  });
+}
+
+// gRFC A61: calls to all addresses of a server are its own, in whatever order they are listed.
+TEST_F(outliers, AServerIsKnownByAllItsAddresses) {
+  run(detecting(), [](recording_host& h) -> task<> {
+    const auto list = [](int first, int other) {
+      std::vector<endpoint> all = servers({1, 2, first});
+      all.back().add_address(at(other));
+      return all;
+    };
+    for (int n : {1, 2, 3, 4}) h.net->serve(n);
+    h.update(list(3, 4));
+    co_await sleep_for(100ms);
+    EXPECT_EQ(play_calls(h, 3), 100);
+    co_await sleep_for(10s);
+    EXPECT_EQ(play_calls(h, 3), 0);
+    h.update(list(4, 3));
+    co_await sleep_for(100ms);
+    EXPECT_EQ(play_calls(h, 4), 0);
+  });
+}
+
 TEST_F(outliers, PickFirstKeepsItsServer) {
   run(detecting(balancing::pick_first()), [](recording_host& h) -> task<> {
     start(h, {3});
@@ -301,6 +355,72 @@ TEST_F(outliers, PickFirstKeepsItsServer) {
     co_await sleep_for(10s);
     EXPECT_EQ(play_calls(h, 3), 300);
   });
+}
+
+// --- what it measures (gRFC A91)
+
+// The values of the labels of each point, in the order of their keys.
+using series = std::map<std::vector<std::string>, double>;
+
+class measured_outliers : public outliers {
+ protected:
+  measured_outliers() : metrics_(host_, options()) {}
+
+  // Two of six servers fail all calls, and one of them may be ejected.
+  void play(outlier_detection_options o) {
+    o.max_ejection_percent = 10;
+    run(balancing(std::make_shared<const outlier_detection_config>(o, balancing::round_robin(), "movies")),
+        [](recording_host& h) -> task<> {
+          start(h, {1, 2, 3, 4, 5, 6});
+          co_await sleep_for(100ms);
+          EXPECT_EQ(play_calls(h, 5, 600), 200);
+          co_await sleep_for(10s);
+        });
+  }
+  series counted(std::string_view name) {
+    const metrics_snapshot now = sync_wait(host_, host_.at(0), metrics_.metrics());
+    const metric_family* const family = now.find("grpc.lb.outlier_detection." + std::string(name));
+    series found;
+    if (!family) return found;
+    for (const metric_point& p : family->points) {
+      std::vector<std::string> values;
+      for (const auto& [key, value] : p.labels) values.push_back(value);
+      found[values] = p.value;
+    }
+    return found;
+  }
+
+ private:
+  static telemetry_options options() {
+    telemetry_options o;
+    o.enabled = {"grpc.lb.outlier_detection.*"};
+    o.optional_labels = {"grpc.lb.backend_service", "grpc.lb.outlier_detection.detection_method",
+                         "grpc.lb.outlier_detection.unenforced_reason"};
+    return o;
+  }
+  const telemetry metrics_;
+};
+
+TEST_F(measured_outliers, AreCountedByMethodAndByTheReasonWhyTheyStay) {
+  outlier_detection_options o = by_failures();
+  o.success_rate_ejection.emplace();
+  o.success_rate_ejection->stdev_factor = 1000;
+  o.success_rate_ejection->enforcement_percentage = 0;
+  play(o);
+  EXPECT_EQ(counted("ejections_enforced"), (series{{{"target", "movies", "failure_percentage"}, 1}}));
+  EXPECT_EQ(counted("ejections_unenforced"),
+            (series{{{"target", "movies", "success_rate", "enforcement_percentage"}, 2},
+                    {{"target", "movies", "failure_percentage", "max_ejection_overflow"}, 1}}));
+
+  o.success_rate_ejection->enforcement_percentage = 100;
+  o.failure_percentage_ejection->enforcement_percentage = 0;
+  play(o);
+  EXPECT_EQ(counted("ejections_enforced"), (series{{{"target", "movies", "failure_percentage"}, 1},
+                                                   {{"target", "movies", "success_rate"}, 1}}));
+  EXPECT_EQ(counted("ejections_unenforced"),
+            (series{{{"target", "movies", "success_rate", "enforcement_percentage"}, 2},
+                    {{"target", "movies", "failure_percentage", "max_ejection_overflow"}, 2},
+                    {{"target", "movies", "success_rate", "max_ejection_overflow"}, 1}}));
 }
 
 // --- random_subsetting

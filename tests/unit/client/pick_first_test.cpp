@@ -69,6 +69,24 @@ TEST_F(pick_first_policy, StartsTheNextBesideASilentOneAfter250Milliseconds) {
   });
 }
 
+// RFC 8305 4: it joins those that are dialed, one delay after them.
+TEST_F(pick_first_policy, TriesAServerThatComesBesideThoseThatAreSilent) {
+  run(balancing::pick_first(), [](recording_host& h) -> task<> {
+    for (const int n : {1, 2, 3}) h.net->vanish(n);
+    h.net->serve(4);
+    h.update(servers({1, 2, 3}));
+    h.policy->connect();
+    co_await sleep_for(600ms);
+    h.update(servers({1, 2, 3, 4}));
+    co_await sleep_for(200ms);
+    EXPECT_EQ(h.state(), connectivity::connecting);
+    EXPECT_EQ(h.net->dials(4), 0u);
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::ready);
+    for (const int n : {1, 2, 3, 4}) EXPECT_EQ(h.net->dials(n), 1u) << n;
+  });
+}
+
 TEST_F(pick_first_policy, LetsASlowFirstServerWinAgainstALaterOneThatIsSlower) {
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     h.net->serve(1, 400ms);
@@ -144,6 +162,34 @@ TEST_F(pick_first_policy, RestsWhenItsServerIsLostAndBeginsAnewFromTheFront) {
     co_await sleep_for(1s);
     EXPECT_EQ(h.state(), connectivity::ready);
     EXPECT_EQ(h.net->of(1).size(), 1u);
+  });
+}
+
+// As a server of a mesh does whose configuration changes just then: a call must not fail because of that.
+TEST_F(pick_first_policy, ConnectsAgainToAServerThatDrainsTheFirstConnectionAtOnce) {
+  run(balancing::pick_first(), [](recording_host& h) -> task<> {
+    h.net->drain_at_once(1, 1);
+    start(h, {1});
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.state(), connectivity::ready);
+    EXPECT_EQ(h.net->dials(1), 2u);
+    EXPECT_GE(h.questions, 1) << "a server that drains may have been replaced";
+    for (const auto& each : h.record) EXPECT_NE(each.state, connectivity::transient_failure);
+  });
+}
+
+TEST_F(pick_first_policy, FailsWithAServerThatDrainsEachConnectionAtOnce) {
+  run(balancing::pick_first(), [](recording_host& h) -> task<> {
+    h.net->drain_at_once(1, 1000);
+    start(h, {1});
+    co_await sleep_for(500ms);
+    EXPECT_EQ(h.state(), connectivity::transient_failure);
+    EXPECT_EQ(h.net->dials(1), 2u);
+    co_await sleep_for(10s);
+    EXPECT_LE(h.net->dials(1), 10u);
+    h.net->serve(1);
+    co_await sleep_for(2min);
+    EXPECT_EQ(h.state(), connectivity::ready);
   });
 }
 

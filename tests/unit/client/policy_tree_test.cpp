@@ -57,14 +57,24 @@ class tree : public balancer_fixture {
 
 balancing below(balancing child) { return balancing::random_subsetting(10, std::move(child)); }
 
+// To server 1, by round_robin.
+task<> connect_below(recording_host& h) {
+  h.net->serve(1);
+  h.update(servers({1}));
+  co_await sleep_for(100ms);
+}
+
+// Server 2 under a policy of another family.
+void change_below(recording_host& h) {
+  h.use(below(balancing::pick_first()));
+  h.update(servers({2}));
+}
+
 TEST_F(tree, ANewPolicyTakesOverWhenItIsReady) {
   run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
-    serve(h, {1});
-    h.update(servers({1}));
-    co_await sleep_for(100ms);
+    co_await connect_below(h);
     h.net->serve(2, 200ms);
-    h.use(below(balancing::pick_first()));
-    h.update(servers({2}));
+    change_below(h);
     EXPECT_EQ(count(h, 10)[at(1)], 10);
     for (int i = 0; i < 20; ++i) {
       co_await sleep_for(50ms);
@@ -78,12 +88,9 @@ TEST_F(tree, ANewPolicyTakesOverWhenItIsReady) {
 
 TEST_F(tree, ANewPolicyTakesOverWhenTheOldOneFails) {
   run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
-    serve(h, {1});
-    h.update(servers({1}));
-    co_await sleep_for(100ms);
+    co_await connect_below(h);
     h.net->vanish(2);
-    h.use(below(balancing::pick_first()));
-    h.update(servers({2}));
+    change_below(h);
     co_await sleep_for(1s);
     EXPECT_EQ(count(h, 10)[at(1)], 10);
     lose(h, 1);
@@ -95,12 +102,9 @@ TEST_F(tree, ANewPolicyTakesOverWhenTheOldOneFails) {
 
 TEST_F(tree, APolicyThatComesBackBeforeTheSwitchHasLostNothing) {
   run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
-    serve(h, {1});
-    h.update(servers({1}));
-    co_await sleep_for(100ms);
+    co_await connect_below(h);
     h.net->vanish(2);
-    h.use(below(balancing::pick_first()));
-    h.update(servers({2}));
+    change_below(h);
     co_await sleep_for(100ms);
     h.use(below(balancing::round_robin()));
     h.update(servers({1}));
@@ -113,12 +117,9 @@ TEST_F(tree, APolicyThatComesBackBeforeTheSwitchHasLostNothing) {
 
 TEST_F(tree, ANewPolicyThatFailsTakesOverTooAndItsFailureIsKnown) {
   run(below(balancing::round_robin()), [](recording_host& h) -> task<> {
-    serve(h, {1});
-    h.update(servers({1}));
-    co_await sleep_for(100ms);
+    co_await connect_below(h);
     h.net->refuse(2);
-    h.use(below(balancing::pick_first()));
-    h.update(servers({2}));
+    change_below(h);
     co_await sleep_for(100ms);
     EXPECT_EQ(h.state(), connectivity::transient_failure);
   });
@@ -143,6 +144,19 @@ TEST_F(tree, DistributesCallsByWeight) {
         EXPECT_NEAR(by[at(1)], 2000, 200);
         EXPECT_NEAR(by[at(2)], 3000, 200);
         EXPECT_NEAR(by[at(3)], 3000, 200);
+      });
+}
+
+TEST_F(tree, DistributesCallsByLargeWeights) {
+  run(zones({{"a", 1u << 31, balancing::round_robin(), some({1})},
+             {"b", 1u << 30, balancing::round_robin(), some({2})}}),
+      [](recording_host& h) -> task<> {
+        serve(h, {1, 2});
+        h.update(servers({1}));
+        co_await sleep_for(100ms);
+        auto by = count(h, 9000);
+        EXPECT_NEAR(by[at(1)], 6000, 200);
+        EXPECT_NEAR(by[at(2)], 3000, 200);
       });
 }
 

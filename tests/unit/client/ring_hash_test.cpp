@@ -101,6 +101,25 @@ TEST_F(ring, ConnectsToTheServerThatACallNeedsAndNoOther) {
   });
 }
 
+// Another call may be picked for between a pick and what follows from it.
+TEST_F(ring, EachPickConnectsItsOwnServer) {
+  run(by_user(), [](recording_host& h) -> task<> {
+    for (int n : {1, 2, 3, 4}) h.net->serve(n);
+    h.update(servers({1, 2, 3, 4}));
+    std::vector<std::unique_ptr<held_call>> calls;
+    std::vector<pick> picks;
+    for (int i = 0; i < 100; ++i) {
+      calls.push_back(std::make_unique<held_call>());
+      calls.back()->add_metadata("user", std::to_string(i).c_str());
+      picks.push_back(h.policy->choose(pick_info(*calls.back())));
+      EXPECT_EQ(picks.back().otherwise->then, no_server::action::connect);
+    }
+    for (const pick& p : picks) p.otherwise->idle->connect();
+    co_await sleep_for(100ms);
+    EXPECT_EQ(h.net->log.size(), 4u);
+  });
+}
+
 TEST_F(ring, SpreadsValuesOverAllServers) {
   run(by_user(), [](recording_host& h) -> task<> {
     for (int n : {1, 2, 3, 4}) h.net->serve(n);
@@ -209,6 +228,25 @@ TEST_F(ring, KeepsConnectionsThatStayAndMovesFewValues) {
     EXPECT_EQ(h.net->log.size(), dials);
     EXPECT_GT(moved, 10);
     EXPECT_LT(moved, 75);
+  });
+}
+
+// gRFC A61: its place on the ring follows the first one.
+TEST_F(ring, AServerWhoseAddressesChangeTheirOrderKeepsItsConnection) {
+  run(by_user(), [](recording_host& h) -> task<> {
+    const auto list = [](int first, int other) {
+      std::vector<endpoint> all = servers({first});
+      all[0].add_address(at(other));
+      return all;
+    };
+    for (int n : {1, 2}) h.net->serve(n);
+    h.update(list(1, 2));
+    subchannel* const before = co_await call(h, "ada");
+    EXPECT_NE(before, nullptr);
+    h.update(list(2, 1));
+    subchannel* const after = co_await call(h, "ada");
+    EXPECT_EQ(after, before);
+    EXPECT_EQ(h.net->log.size(), 1u);
   });
 }
 

@@ -85,11 +85,17 @@ class scripted_servers final : public dialer {
     enum class end : std::uint8_t { serves, refuses, mute } how = end::refuses;
     duration after{};
     std::uint32_t streams = 100;
+    int drained = 0;  // of the next connections
   };
   void serve(int n, duration after = 1ms, std::uint32_t streams = 100) {
     scripts_[at(n)] = {script::end::serves, after, streams};
   }
   void refuse(int n, duration after = 1ms) { scripts_[at(n)] = {script::end::refuses, after}; }
+  // As above; the first connections are drained as they begin.
+  void drain_at_once(int n, int connections) {
+    serve(n);
+    scripts_[at(n)].drained = connections;
+  }
   // Accepts the connection and sends nothing.
   void be_mute(int n) { scripts_[at(n)] = {script::end::mute, 1ms}; }
   // Never replies.
@@ -125,9 +131,12 @@ class scripted_servers final : public dialer {
     if (s.how == script::end::refuses)
       co_return status::unavailable("refused by " + to.address().to_string());
     auto pair = net::make_memory_duplex_pair(on, on);
-    if (s.how == script::end::serves)
+    if (s.how == script::end::serves) {
       made.push_back(std::make_unique<scripted_server>(on, std::move(pair.second), to.address(), s.streams));
-    else mute_.push_back(std::move(pair.second));
+      if (int& left = scripts_[to.address()].drained; left > 0 && left-- > 0) made.back()->go_away();
+    } else {
+      mute_.push_back(std::move(pair.second));
+    }
     co_return std::move(pair.first);
   }
 

@@ -221,6 +221,13 @@ TEST(ServiceConfig, RefusesBadBalancingPoliciesWithTheirPlace) {
        "priorities[1] is a duplicate"},
       {R"([{"weighted_target_experimental":{"targets":{}}}])", "at least one target"},
       {R"([{"weighted_target_experimental":{"targets":{"a":{"weight":0}}}}])", "weight must be at least 1"},
+      {R"([{"weighted_target_experimental":{"targets":{"a":{"weight":4294967295,"childPolicy":[{"round_robin":{}}]},)"
+       R"("b":{"weight":1,"childPolicy":[{"round_robin":{}}]}}}}])",
+       "targets has weights whose sum exceeds 4294967295"},
+      // Names are compared whole.
+      {R"([{"priority_experimental":{"children":{"a":{"config":[{"round_robin":{}}]}},"priorities":["a\u0000b"]}}])",
+       "priorities[0] is not the name of a child"},
+      {R"([{"round_robin\u0000":{}}])", "names no known policy"},
       {R"([{"random_subsetting_experimental":{"subsetSize":2}}])", "requires childPolicy"},
       {R"([{"outlier_detection_experimental":{"maxEjectionPercent":101,"childPolicy":[{"round_robin":{}}]}}])",
        "maxEjectionPercent"},
@@ -228,6 +235,7 @@ TEST(ServiceConfig, RefusesBadBalancingPoliciesWithTheirPlace) {
        "stands below another outlier_detection"},
       {R"([{"outlier_detection_experimental":{"childPolicy":[{"unknown":{}}]}}])",
        "childPolicy names no known policy"},
+      {R"([{"rls_experimental":{}}])", "names no known policy"},  // decision 0020
       {deep, "is nested more than 16 policies deep"},
   };
   for (const auto& [json, reason] : bad) {
@@ -235,6 +243,29 @@ TEST(ServiceConfig, RefusesBadBalancingPoliciesWithTheirPlace) {
     ASSERT_FALSE(c.ok()) << json;
     EXPECT_NE(std::string(c.status().message()).find(reason), std::string::npos) << c.status().to_string();
   }
+}
+
+// Each child of weighted_target has connections to all servers.
+TEST(ServiceConfig, LimitsItsPoliciesAndItsSize) {
+  const auto with_policies = [](int n) {
+    std::string targets;
+    for (int i = 1; i < n; ++i)
+      targets += (i > 1 ? ",\"t" : "\"t") + std::to_string(i) +
+                 R"(":{"weight":1,"childPolicy":[{"round_robin":{}}]})";
+    return service_config::parse(R"({"loadBalancingConfig":[{"weighted_target_experimental":{"targets":{)" +
+                                 targets + "}}}]}");
+  };
+  EXPECT_EQ(with_policies(32).status(), status());
+  EXPECT_NE(std::string(with_policies(33).status().message()).find("is one of more than 32 policies"),
+            std::string::npos);
+  const auto of_size = [](std::size_t n) {
+    std::string text = R"({"methodConfig":[]})";
+    text.resize(n, ' ');
+    return service_config::parse(text);
+  };
+  EXPECT_EQ(of_size(256 * 1024).status(), status());
+  EXPECT_NE(std::string(of_size(256 * 1024 + 1).status().message()).find("more than 256 KiB"),
+            std::string::npos);
 }
 
 TEST(ServiceConfig, TakesTheOldNameOfABalancingPolicy) {

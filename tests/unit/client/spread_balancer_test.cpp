@@ -2,6 +2,11 @@
 #include "unit/client/balancer_fixture.hpp"
 
 #include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace coracle::client::test::spread_balancer_test {
 namespace {
@@ -93,6 +98,32 @@ TEST_F(spread, KeepsTheConnectionsOfServersThatStayInTheList) {
   });
 }
 
+// gRFC A61
+TEST_F(spread, AServerWhoseAddressesChangeTheirOrderKeepsItsConnection) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    const auto list = [](std::initializer_list<int> addresses) {
+      std::vector<endpoint> all = servers({*addresses.begin()});
+      for (const int* n = addresses.begin() + 1; n != addresses.end(); ++n) all[0].add_address(at(*n));
+      return all;
+    };
+    for (int n : {1, 2, 3}) h.net->serve(n);
+    h.update(list({1, 2}));
+    co_await sleep_for(1s);
+    const std::vector<std::vector<endpoint>> updates = {list({2, 1}), list({2, 3, 1}), list({1})};
+    for (const std::vector<endpoint>& next : updates) {
+      h.update(next);
+      co_await sleep_for(1s);
+      EXPECT_EQ(h.state(), connectivity::ready);
+      EXPECT_EQ(h.alive.size(), 1u);
+    }
+    EXPECT_EQ(h.net->log.size(), 1u);
+    h.update(servers({1, 2}));  // two servers from now on
+    co_await sleep_for(1s);
+    EXPECT_EQ(h.net->dials(1), 1u);
+    EXPECT_EQ(h.net->dials(2), 1u);
+  });
+}
+
 // Sends calls with one path to one server, and drops calls with another.
 class by_path final : public pick_policy {
  public:
@@ -126,6 +157,81 @@ TEST_F(spread, LeastRequestPrefersTheServerWithFewerCalls) {
     for (int n : {1, 2, 3}) EXPECT_NEAR(by[at(n)], 20, 3);
   });
 }
+
+// gRFC A48, by the numbers of calls that the servers have: which one the fewest of `choices` draws is, each
+// of any server. Of several with as few calls, the first that was drawn. Counted over all sequences of draws,
+// not computed as the policy does.
+std::vector<double> expected_shares(const std::vector<int>& open_calls, unsigned choices) {
+  const std::size_t n = open_calls.size();
+  // After some draws: how probable it is that a server is the best so far.
+  std::vector<double> best(n, 1.0 / static_cast<double>(n));
+  for (unsigned draw = 1; draw < choices; ++draw) {
+    std::vector<double> next(n, 0);
+    for (std::size_t had = 0; had < n; ++had)
+      for (std::size_t drawn = 0; drawn < n; ++drawn)
+        next[open_calls[drawn] < open_calls[had] ? drawn : had] += best[had] / static_cast<double>(n);
+    best = std::move(next);
+  }
+  return best;
+}
+
+// For distinct numbers of calls, the server with the r-th fewest is chosen if no draw has fewer, and not all
+// have more: ((n - r)^k - (n - r - 1)^k) / n^k.
+TEST(LeastRequest, TheModelIsThatOfTheFormula) {
+  const std::vector<int> open_calls = {0, 1, 2, 3, 4};
+  for (const unsigned k : {2u, 3u, 10u}) {
+    const std::vector<double> shares = expected_shares(open_calls, k);
+    for (int r = 0; r < 5; ++r)
+      EXPECT_NEAR(shares[static_cast<std::size_t>(r)],
+                  (std::pow(5 - r, k) - std::pow(4 - r, k)) / std::pow(5, k), 1e-12);
+  }
+}
+
+// Servers 1 to 6 with 0, 1, 1, 2, 4 and 4 calls in flight.
+template <unsigned Choices>
+task<> draw_many(recording_host& h) {
+  const std::vector<int> open_calls = {0, 1, 1, 2, 4, 4};
+  for (int n = 1; n <= 6; ++n) h.net->serve(n);
+  h.update(servers({1, 2, 3, 4, 5, 6}));
+  co_await sleep_for(100ms);
+  std::vector<std::unique_ptr<held_call>> held;
+  // A call that a server refuses goes to another one: calls are opened by the servers' own subchannels.
+  for (std::size_t i = 0; i < open_calls.size(); ++i)
+    for (const auto& s : h.alive)
+      for (int j = 0; s->where().address() == at(static_cast<int>(i) + 1) && j < open_calls[i]; ++j) {
+        held.push_back(std::make_unique<held_call>());
+        const transport::exchange x = s->open(*held.back());
+        EXPECT_TRUE(x);
+        held.back()->begin(x);
+      }
+  constexpr int picks = 100'000;
+  std::map<net::address, int> by;
+  held_call c;
+  for (int i = 0; i < picks; ++i) ++by[h.policy->choose(pick_info(c)).to->where().address()];
+  const std::vector<double> shares = expected_shares(open_calls, Choices);
+  double chi_square = 0;
+  double others = 0;  // servers of which fewer than five picks are expected, as the test requires
+  int picks_of_others = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const double expected = shares[i] * picks;
+    const int seen = by[at(static_cast<int>(i) + 1)];
+    if (expected < 5) {
+      others += expected;
+      picks_of_others += seen;
+    } else {
+      chi_square += (seen - expected) * (seen - expected) / expected;
+    }
+  }
+  EXPECT_LT(picks_of_others, others + 12);
+  // Of 1,000 right policies, one exceeds this with five degrees of freedom; the seed is always the same.
+  EXPECT_LT(chi_square, 20.5);
+}
+
+TEST_F(spread, LeastRequestOfTwoIsThatOfA48) { run(balancing::least_request(2), draw_many<2>); }
+TEST_F(spread, LeastRequestOfThreeIsThatOfA48) { run(balancing::least_request(3), draw_many<3>); }
+TEST_F(spread, LeastRequestOfTenIsThatOfA48) { run(balancing::least_request(10), draw_many<10>); }
+// More than ten count as ten.
+TEST_F(spread, LeastRequestOfElevenIsThatOfTen) { run(balancing::least_request(11), draw_many<10>); }
 
 TEST_F(spread, WeightsAreSharesOfTheCalls) {
   run(balancing::weighted(), [](recording_host& h) -> task<> {

@@ -67,8 +67,16 @@ TEST(HpackEncoder, NamesComeFromTheTables) {
 
 TEST(HpackEncoder, HuffmanIsUsedOnlyWhereItIsShorter) {
   encoder e;
-  EXPECT_EQ(encoded(e, ":path", "~", indexing::no_index), from_hex("0401 7e"));
-  EXPECT_EQ(encoded(e, ":path", "000", indexing::no_index), from_hex("0482 0001"));
+  EXPECT_EQ(encoded(e, ":path", "~", indexing::never_index), from_hex("1401 7e"));
+  EXPECT_EQ(encoded(e, ":path", "000", indexing::never_index), from_hex("1482 0001"));
+  EXPECT_EQ(encoded(e, ":path", "000", indexing::index), from_hex("4482 0001"));
+}
+
+TEST(HpackEncoder, HuffmanIsNotUsedForShortValuesThatAreSentOnce) {
+  encoder e;
+  EXPECT_EQ(encoded(e, ":path", "000", indexing::no_index), from_hex("0403 303030"));
+  EXPECT_EQ(encoded(e, ":path", std::string(16, '0'), indexing::no_index).size(), 18u);
+  EXPECT_EQ(encoded(e, ":path", std::string(17, '0'), indexing::no_index).size(), 13u);
 }
 
 TEST(HpackEncoder, AFieldOfMoreThanHalfTheTableIsNotEntered) {

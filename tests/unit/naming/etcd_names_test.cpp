@@ -157,11 +157,14 @@ TEST(EtcdNames, HaveNoSlashAtTheirEnds) {
 
 TEST(EtcdMessages, AreThoseOfTheWire) {
   EXPECT_EQ(etcd::end_of_prefix("movies/"), "movies0");
-  EXPECT_EQ(etcd::range_request("a/", "a0", 200, 0).bytes(), std::string("\x0a\x02"
-                                                                         "a/"
-                                                                         "\x12\x02"
-                                                                         "a0"
-                                                                         "\x18\xc8\x01\x38\x01"));
+  const std::string range(
+      "\x0a\x02"
+      "a/"
+      "\x12\x02"
+      "a0"
+      "\x18\xc8\x01");
+  EXPECT_EQ(etcd::range_request("a/", "a0", 200, 0, etcd::freshness::current).bytes(), range);
+  EXPECT_EQ(etcd::range_request("a/", "a0", 200, 0, etcd::freshness::any).bytes(), range + "\x38\x01");
   EXPECT_EQ(etcd::watch_request("a/", "a0", 5).bytes(), std::string("\x0a\x0a\x0a\x02"
                                                                     "a/"
                                                                     "\x12\x02"

@@ -22,11 +22,18 @@ namespace coracle::naming::etcd_registration_test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Leases do not end by themselves here.
+// What an etcd answers that is not one: to requests for a list, and to a watch, which it then ends.
+struct hostile_answers {
+  const char* name;
+  std::string list;
+  std::vector<std::string> watch;
+};
+
 class stand_in final : public generic_service {
  public:
   replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override {
@@ -34,6 +41,13 @@ class stand_in final : public generic_service {
     bytes_message request;
     auto out = co_await replies<bytes_message>::writer();
     while (co_await requests.read(request)) {
+      ++request_count;
+      co_await sleep_for(pause);
+      end_leases(loop::current()->now());
+      if (method != "/etcdserverpb.Auth/Authenticate" && rejected_tokens > 0) {
+        --rejected_tokens;
+        co_return status::unauthenticated("etcdserver: invalid auth token");
+      }
       std::map<std::uint32_t, std::string> texts;
       std::map<std::uint32_t, std::uint64_t> numbers;
       rpc::proto_reader fields(request.bytes());
@@ -43,9 +57,11 @@ class stand_in final : public generic_service {
       }
       std::string reply;
       if (method == "/etcdserverpb.Lease/LeaseGrant") {
-        leases.push_back(++last_lease);
+        leases[++last_lease] = loop::current()->now() + 15s;
         rpc::put_number(reply, 2, last_lease);
         rpc::put_number(reply, 3, 15);
+      } else if (method == "/etcdserverpb.Auth/Authenticate") {
+        rpc::put_text(reply, 2, "token");
       } else if (method == "/etcdserverpb.KV/Put") {
         keys[texts[1]] = numbers[3];
         if (failing_puts > 0) {
@@ -53,12 +69,22 @@ class stand_in final : public generic_service {
           co_return status::unavailable("the put may have been done");
         }
       } else if (method == "/etcdserverpb.Lease/LeaseRevoke") {
-        if (std::erase(leases, numbers[1]) == 0) co_return status::not_found("no lease");
+        if (leases.erase(numbers[1]) == 0) co_return status::not_found("no lease");
         std::erase_if(keys, [&](const auto& one) { return one.second == numbers[1]; });
       } else if (method == "/etcdserverpb.Lease/LeaseKeepAlive") {
         if (!keeps_alive) co_return status::unavailable("no keep-alive");
+        const auto lease = leases.find(numbers[1]);
+        if (lease != leases.end()) lease->second = loop::current()->now() + 15s;
         rpc::put_number(reply, 2, numbers[1]);
-        rpc::put_number(reply, 3, 15);
+        rpc::put_number(reply, 3, lease != leases.end() ? 15 : 0);
+      } else if (hostile && method == "/etcdserverpb.KV/Range") {
+        reply = hostile->list;
+      } else if (hostile) {
+        for (const std::string& answer : hostile->watch) {
+          const bytes_message message(answer);
+          co_await out.write(message);
+        }
+        co_return coracle::ok;
       } else if (method == "/etcdserverpb.Watch/Watch") {
         const auto leader = context.metadata().find("hasleader");
         has_leader = leader ? std::string(*leader) : "";
@@ -70,10 +96,21 @@ class stand_in final : public generic_service {
     co_return coracle::ok;
   }
 
-  std::vector<std::uint64_t> leases;
+  void end_leases(time_point now) {
+    if (!leases_end) return;
+    std::erase_if(leases, [&](const auto& one) { return one.second <= now; });
+    std::erase_if(keys, [&](const auto& one) { return !leases.contains(one.second); });
+  }
+
+  std::map<std::uint64_t, time_point> leases;  // and their ends
+  bool leases_end = false;
   std::map<std::string, std::uint64_t> keys;  // and their leases
+  const hostile_answers* hostile = nullptr;
   std::uint64_t last_lease = 0;
   int failing_puts = 0;
+  int request_count = 0;
+  int rejected_tokens = 0;
+  duration pause{};  // before each answer
   bool keeps_alive = true;
   std::string has_leader;
 };
@@ -83,7 +120,7 @@ class EtcdInTheSimulation : public testing::Test {
   void SetUp() override {
     server_.emplace(host_);
     server_->set_fallback(etcd_);
-    ASSERT_EQ(server_->listen("127.0.0.1:2379", insecure()), status());
+    ASSERT_EQ(server_->listen("0.0.0.0:2379", insecure()), status());
   }
 
   sim::world world_{1};
@@ -104,6 +141,23 @@ TEST_F(EtcdInTheSimulation, TheDestructorRemovesTheServer) {
   EXPECT_THAT(etcd_.leases, IsEmpty());
 }
 
+TEST_F(EtcdInTheSimulation, ALeaseIsKeptAliveAndEndsWithItsServer) {
+  etcd_.leases_end = true;
+  runtime& program = world_.host("movies");
+  etcd_registration registration({world_.address_of("host") + ":2379", insecure()});
+  registration.announce(program, "movies", "10.0.0.1:50051");
+  const auto keys_after = [&](duration d) {
+    world_.run_for(d);
+    etcd_.end_leases(world_.now());
+    return etcd_.keys;
+  };
+  EXPECT_THAT(keys_after(1min), SizeIs(1));
+  EXPECT_EQ(etcd_.last_lease, 1u);
+  world_.crash("movies");
+  EXPECT_THAT(keys_after(9s), SizeIs(1));
+  EXPECT_THAT(keys_after(7s), IsEmpty());
+}
+
 // The key is with the lease of the put that seemed to fail, or with the one before.
 TEST_F(EtcdInTheSimulation, AFailedRegistrationLeavesNoKey) {
   etcd_registration registration({"127.0.0.1:2379", insecure()});
@@ -121,6 +175,39 @@ TEST_F(EtcdInTheSimulation, AFailedRegistrationLeavesNoKey) {
   EXPECT_THAT(etcd_.leases, IsEmpty());
 }
 
+class EtcdWithUsers : public EtcdInTheSimulation {
+ protected:
+  EtcdWithUsers() {
+    options_.user = "movies";
+    options_.password = "secret";
+    etcd_.rejected_tokens = 1;
+  }
+
+  etcd_options options_{"127.0.0.1:2379", insecure()};
+};
+
+TEST_F(EtcdWithUsers, ATokenThatIsRejectedIsReplacedInTime) {
+  etcd_.pause = 1s;
+  etcd_registration registration(options_);
+  registration.announce(host_, "movies", "10.0.0.1:50051");
+  world_.run_for(6s);  // two tokens, two leases and the key
+  EXPECT_THAT(etcd_.keys, SizeIs(1));
+}
+
+// Two tokens and two leases would take 16 s.
+TEST_F(EtcdWithUsers, ARequestAndItsTokensHaveOneTimeout) {
+  etcd_.pause = 4s;
+  etcd_registration registration(options_);
+  registration.announce(host_, "movies", "10.0.0.1:50051");
+  world_.run_for(1s);
+  registration.leaving();
+  world_.run_for(14s);
+  const int in_time = etcd_.request_count;
+  EXPECT_GT(in_time, 0);
+  world_.run_for(1min);
+  EXPECT_EQ(etcd_.request_count, in_time);
+}
+
 TEST_F(EtcdInTheSimulation, AnAddressThatClientsCannotReachIsRefused) {
   etcd_registration registration({"127.0.0.1:2379", insecure()});
   for (const char* address : {"0.0.0.0:50051", "[::]:50051", "10.0.0.1:0", "movies:50051", ""})
@@ -133,8 +220,8 @@ TEST_F(EtcdInTheSimulation, AnAddressThatClientsCannotReachIsRefused) {
   EXPECT_THAT(etcd_.keys, SizeIs(2));
 }
 
-task<> ask(runtime& on, std::string target, channel_options options, std::string& said) {
-  const generic_stub stub(channel(on, target, insecure(), std::move(options)));
+task<> ask(channel by, std::string& said) {
+  const generic_stub stub(std::move(by));
   const bytes_message request;
   const auto reply = co_await stub.unary("/a.B/C", request, within(5s));
   said = std::string(reply.status().message());
@@ -144,9 +231,47 @@ TEST_F(EtcdInTheSimulation, AWatchRequiresALeader) {
   channel_options options;
   with_etcd(options, {"127.0.0.1:2379", insecure()});
   std::string said;
-  host_.spawn(ask(host_, "etcd:///movies", options, said));
+  const channel movies(host_, "etcd:///movies", insecure(), options);
+  host_.spawn(ask(movies, said));
   world_.run_for(3s);
   EXPECT_EQ(etcd_.has_leader, "true");
+}
+
+std::string pair_of(std::string_view key, std::string_view value) {
+  std::string pair;
+  rpc::put_text(pair, 1, key);
+  rpc::put_text(pair, 5, value);
+  std::string page;
+  rpc::put_text(page, 2, pair);
+  return page;
+}
+
+const hostile_answers hostile_kinds[] = {
+    {"Garbage", std::string(50, '\xff'), {}},
+    {"APageWithoutAnEnd", "\x18\x01" + pair_of("movies/a", "{}"), {}},
+    {"AnEmptyPageWithMore", "\x18\x01", {}},
+    {"AHugeAnswer", "\x12\x80\x80\x80\x08" + std::string(16 << 20, 'x'), {}},
+    {"AMalformedWatch", "", {"\x5a\x7f"}},
+    {"AWatchThatIsCancelled", "", {"\x20\x01\x28\x07"}},
+    {"AWatchThatEnds", "", {}},
+};
+
+class HostileEtcd : public EtcdInTheSimulation, public testing::WithParamInterface<hostile_answers> {};
+INSTANTIATE_TEST_SUITE_P(Of, HostileEtcd, testing::ValuesIn(hostile_kinds),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+// No more often than the pauses allow, though a list without an end takes some pages.
+TEST_P(HostileEtcd, IsAskedSeldom) {
+  etcd_.hostile = &GetParam();
+  channel_options options;
+  with_etcd(options, {"127.0.0.1:2379", insecure()});
+  std::string said;
+  const channel movies(host_, "etcd:///movies", insecure(), options);
+  host_.spawn(ask(movies, said));
+  world_.run_for(1min);
+  EXPECT_THAT(said, AnyOf(HasSubstr("etcd: "), HasSubstr("no servers")));
+  EXPECT_GE(etcd_.request_count, 4);
+  EXPECT_LE(etcd_.request_count, 20);
 }
 
 class KubernetesInTheSimulation : public EtcdInTheSimulation {
@@ -158,7 +283,7 @@ class KubernetesInTheSimulation : public EtcdInTheSimulation {
     of.token_file = token_file;
     with_kubernetes(options, of);
     std::string said;
-    host_.spawn(ask(host_, target, options, said));
+    host_.spawn(ask(channel(host_, target, insecure(), options), said));
     world_.run_for(6s);
     return said;
   }

@@ -117,6 +117,124 @@ TEST_F(Eyeballs, ARefusalDoesNotCutShortTheTimeOfANewerAttempt) {
   EXPECT_LT(took_, 2 * connection_attempt_delay + 1ms);
 }
 
+// An attempt among addresses that change while it runs.
+struct changing_attempt {
+  changing_attempt(loop& on, const coro::environment& here) : by(on, here), work(here) {}
+  static task<> run(changing_attempt& self, std::vector<address> to) {
+    task<result<runtime_internal::handle>> connecting = self.by.connect(std::move(to));
+    self.outcome = co_await std::move(connecting);
+    self.ended_at = loop::current()->now();
+    if (*self.outcome) loop::current()->io().close(**self.outcome);
+  }
+  happy_eyeballs by;
+  scope work;
+  std::optional<result<runtime_internal::handle>> outcome;
+  time_point ended_at{};
+};
+
+TEST_F(Eyeballs, AnAddressThatComesIsTriedBesideTheOthers) {
+  struct steps {
+    static task<> all(address silent, address good, duration when) {
+      changing_attempt attempt(*loop::current(), co_await coro::this_environment());
+      const time_point begun = loop::current()->now();
+      attempt.work.spawn(changing_attempt::run(attempt, {silent}));
+      co_await sleep_for(when);
+      EXPECT_FALSE(attempt.outcome);
+      EXPECT_TRUE(attempt.by.change_to({silent, good}));
+      co_await attempt.work.join();
+      EXPECT_TRUE(attempt.outcome && attempt.outcome->ok());
+      const duration took = attempt.ended_at - begun;
+      EXPECT_GE(took, std::max(when, duration(connection_attempt_delay)));
+      EXPECT_LT(took, std::max(when, duration(connection_attempt_delay)) + 1ms);
+      EXPECT_FALSE(attempt.by.change_to({silent}));  // it has its result
+    }
+  };
+  for (const duration when : {duration(100ms), duration(600ms)})
+    sync_wait(world_.host("client"), steps::all(of("silent"), of("good"), when));
+}
+
+TEST_F(Eyeballs, AnAddressThatGoesEndsItsOwnAttemptAlone) {
+  struct steps {
+    static task<> all(address silent, address other, address good) {
+      changing_attempt attempt(*loop::current(), co_await coro::this_environment());
+      const time_point begun = loop::current()->now();
+      attempt.work.spawn(changing_attempt::run(attempt, {silent, other, good}));
+      co_await sleep_for(100ms);
+      // Of one that was not tried yet, the one that is tried does not notice.
+      EXPECT_TRUE(attempt.by.change_to({silent, good}));
+      co_await sleep_for(100ms);
+      EXPECT_FALSE(attempt.outcome);
+      co_await attempt.work.join();
+      EXPECT_TRUE(attempt.outcome && attempt.outcome->ok());
+      EXPECT_GE(attempt.ended_at - begun, connection_attempt_delay);
+      EXPECT_LT(attempt.ended_at - begun, connection_attempt_delay + 1ms);
+
+      changing_attempt only(*loop::current(), co_await coro::this_environment());
+      only.work.spawn(changing_attempt::run(only, {silent}));
+      co_await sleep_for(100ms);
+      EXPECT_TRUE(only.by.change_to({good}));
+      const time_point changed = loop::current()->now();
+      co_await only.work.join();
+      EXPECT_TRUE(only.outcome && only.outcome->ok());
+      EXPECT_LT(only.ended_at - changed, 1ms);
+
+      changing_attempt none(*loop::current(), co_await coro::this_environment());
+      none.work.spawn(changing_attempt::run(none, {silent}));
+      co_await sleep_for(300ms);
+      EXPECT_TRUE(none.by.change_to({}));
+      co_await none.work.join();
+      EXPECT_TRUE(none.outcome);
+      EXPECT_EQ(none.outcome->status(), status::unavailable("the server has none of its addresses any more"));
+    }
+  };
+  sync_wait(world_.host("client"), steps::all(of("silent"), of("refusing"), of("good")));
+}
+
+// An update may come faster than attempts end. limits.md: attempts_max
+TEST_F(Eyeballs, UpdatesAddNoMoreThanSoManyAttempts) {
+  struct steps {
+    static task<> all(address silent) {
+      changing_attempt attempt(*loop::current(), co_await coro::this_environment());
+      attempt.work.spawn(changing_attempt::run(attempt, {silent}));
+      for (int network = 0; network < 4; ++network) {
+        std::vector<address> now = {silent};
+        for (int host = 1; host <= 100; ++host)
+          now.push_back(at("10.7." + std::to_string(network) + "." + std::to_string(host) + ":1"));
+        EXPECT_TRUE(attempt.by.change_to(now));
+        co_await sleep_for(1s);
+        EXPECT_FALSE(attempt.outcome);
+      }
+      EXPECT_TRUE(attempt.by.change_to({}));
+      co_await attempt.work.join();
+      EXPECT_TRUE(attempt.outcome);
+      const std::string text(attempt.outcome->status().message());
+      EXPECT_THAT(text, HasSubstr("none of " + std::to_string(attempts_max - 1) + " addresses"));
+      EXPECT_THAT(text, HasSubstr("10.7.0.3:1"));
+      EXPECT_EQ(text.find("10.7.0.4:1"), text.npos) << "an update would make the text as long as it likes";
+    }
+  };
+  sync_wait(world_.host("client"), steps::all(of("silent")));
+}
+
+TEST_F(Eyeballs, AnAddressThatHasFailedIsNotTriedAgainWhenItComesBack) {
+  struct steps {
+    static task<> all(address silent, address refusing) {
+      changing_attempt attempt(*loop::current(), co_await coro::this_environment());
+      attempt.work.spawn(changing_attempt::run(attempt, {silent}));
+      for (int i = 0; i < 10; ++i) {
+        EXPECT_TRUE(attempt.by.change_to({silent, refusing}));
+        co_await sleep_for(300ms);
+        EXPECT_TRUE(attempt.by.change_to({silent}));
+      }
+      EXPECT_TRUE(attempt.by.change_to({}));
+      co_await attempt.work.join();
+      EXPECT_EQ(attempt.outcome->status(),
+                status::unavailable("connection refused: no process listens on " + refusing.to_string()));
+    }
+  };
+  sync_wait(world_.host("client"), steps::all(of("silent"), of("refusing")));
+}
+
 TEST_F(Eyeballs, WhenAllFailEachErrorIsNamed) {
   const result<stream> s = connect_to({of("refusing"), at("10.0.0.99:1")});
   EXPECT_EQ(s.status(),
@@ -147,6 +265,9 @@ TEST_F(Eyeballs, TheDeadlineEndsAllAttempts) {
   EXPECT_EQ(
       s, status::deadline_exceeded("the deadline passed before any of 3 addresses accepted the connection"));
   EXPECT_EQ(world_.now() - start, 600ms);
+  const status alone = sync_wait(world_.host("client"), within_limit(600ms, {of("silent")}));
+  EXPECT_EQ(alone.code(), status_code::deadline_exceeded);
+  EXPECT_THAT(std::string(alone.message()), HasSubstr("connecting to " + of("silent").to_string()));
 }
 
 task<> close_it(result<stream>& s) {

@@ -146,8 +146,10 @@ TEST(Cors, AddsWhatPagesMayReadToResponses) {
   http::header_list expected;
   expected.add("vary", "Origin");
   expected.add("access-control-allow-origin", "https://app.example");
-  expected.add("access-control-expose-headers",
-               "grpc-status, grpc-message, grpc-status-details-bin, ETag, x-custom, trailer-x");
+  expected.add(
+      "access-control-expose-headers",
+      "grpc-status, grpc-message, grpc-status-details-bin, grpc-retry-pushback-ms, retry-after, ETag, "
+      "x-custom, trailer-x");
   EXPECT_EQ(fields, expected);
 }
 

@@ -76,15 +76,66 @@ TEST(SpiffeBundleMap, HasTheCasOfItsTrustDomains) {
 }
 
 TEST(SpiffeBundleMap, IgnoresKeysForOtherUses) {
-  EXPECT_EQ(outcome(map_of(key_of("\"x\"", "jwt-svid") + R"(,{"kty":"EC"},{"use":"new","x5c":{}})")), "0");
+  EXPECT_EQ(outcome(map_of(key_of("\"x\"", "jwt-svid") + R"(,{"kty":"EC"},{"use":"new","x5c":[]})")), "0");
   EXPECT_EQ(outcome(map_of("")), "0");
+}
+
+TEST(SpiffeBundleMap, MayHaveNoTrustDomains) { EXPECT_EQ(outcome(R"({"trust_domains":{}})"), "0"); }
+
+TEST(SpiffeBundleMap, IsInvalidAsAWholeIfAPartOfItHasAnotherType) {
+  EXPECT_THAT(outcome(R"({"trust_domains":[]})"), HasSubstr("\"trust_domains\" must be an object"));
+  EXPECT_THAT(outcome(R"({"trust_domains":null})"), HasSubstr("\"trust_domains\" must be an object"));
+  EXPECT_THAT(outcome(R"({"trust_domains":{"a":7}})"), HasSubstr("\"a\" must be an object"));
+  const auto of_a = [](const std::string& members) {
+    return outcome(R"({"trust_domains":{"a":{)" + members + "}}}");
+  };
+  EXPECT_THAT(of_a(R"("keys":{})"), HasSubstr("\"a\" has a wrong type: \"keys\" must be a list"));
+  EXPECT_THAT(of_a(R"("keys":[1])"), HasSubstr("each of \"keys\" must be an object"));
+  EXPECT_THAT(of_a(R"("keys":[[]])"), HasSubstr("each of \"keys\" must be an object"));
+  EXPECT_THAT(of_a(R"("keys":[{"use":1}])"), HasSubstr("\"use\" must be a text"));
+  EXPECT_THAT(of_a(R"("keys":[{"kty":null}])"), HasSubstr("\"kty\" must be a text"));
+  EXPECT_THAT(of_a(R"("keys":[{"x5c":{}}])"), HasSubstr("\"x5c\" must be a list"));
+  EXPECT_THAT(of_a(R"("keys":[{"x5c":[true]}])"), HasSubstr("each of \"x5c\" must be a text"));
+  for (const char* const sequence : {R"("1")", "-1", "1.5", "{}"})
+    EXPECT_THAT(of_a(R"("keys":[],"spiffe_sequence":)" + std::string(sequence)),
+                HasSubstr("\"spiffe_sequence\" must be a number"))
+        << sequence;
+  // What nothing reads may be anything.
+  EXPECT_EQ(of_a(R"("keys":[{"kid":1}],"spiffe_refresh_hint":[{"keys":1}])"), "0");
+}
+
+// Else a domain would have the CAs of both.
+TEST(SpiffeBundleMap, HasEachMemberOnce) {
+  const std::string ca = key_of("\"" + der_of("ca.pem") + "\"");
+  const std::string other = key_of("\"" + der_of("other_ca.pem") + "\"");
+  const auto domain = [](const std::string& name, const std::string& keys) {
+    return "\"" + name + R"(":{"keys":[)" + keys + "]}";
+  };
+  const auto map = [](const std::string& domains) { return R"({"trust_domains":{)" + domains + "}}"; };
+  EXPECT_EQ(outcome(map(domain("a", ca) + "," + domain("b", other))), "2");
+  EXPECT_THAT(outcome(map(domain("a", ca) + "," + domain("b", "") + "," + domain("a", other))),
+              HasSubstr("\"a\" occurs twice"));
+  EXPECT_THAT(outcome(map(domain("a", "") + "," + domain("a", ca))), HasSubstr("\"a\" occurs twice"));
+  EXPECT_THAT(outcome(map(domain("a", ca) + "," + domain("\\u0061", other))),
+              HasSubstr("\"a\" occurs twice"));
+  EXPECT_THAT(outcome(R"({"trust_domains":{},"trust_domains":{)" + domain("a", ca) + "}}"),
+              HasSubstr("has \"trust_domains\" twice"));
+  EXPECT_THAT(outcome(map(R"("a":{"keys":[],"keys":[)" + ca + "]}")), HasSubstr("\"a\" has \"keys\" twice"));
+  EXPECT_THAT(outcome(map(domain("a", R"({"use":"jwt-svid","use":"x509-svid"})"))),
+              HasSubstr("has a key with \"use\" twice"));
+  EXPECT_THAT(outcome(map(domain("a", R"({"use":"","use":"x509-svid"})"))),
+              HasSubstr("has a key with \"use\" twice"));
+  EXPECT_THAT(
+      outcome(map(domain("a", R"({"use":"x509-svid","x5c":[],"x5c":[")" + der_of("ca.pem") + R"("]})"))),
+      HasSubstr("has a key with \"x5c\" twice"));
+  EXPECT_EQ(outcome(map(domain("a", ca + "," + other))), "2");  // of each key
 }
 
 TEST(SpiffeBundleMap, IsInvalidAsAWholeIfAPartOfItIs) {
   const std::string ca = "\"" + der_of("ca.pem") + "\"";
   EXPECT_THAT(outcome("{"), HasSubstr("is not valid JSON"));
   EXPECT_THAT(outcome("[]"), HasSubstr("has no \"trust_domains\""));
-  EXPECT_THAT(outcome(R"({"trust_domains":{}})"), HasSubstr("has no \"trust_domains\""));
+  EXPECT_THAT(outcome("{}"), HasSubstr("has no \"trust_domains\""));
   EXPECT_THAT(outcome(R"({"trust_domains":{"a":{}}})"), HasSubstr("\"a\" has no \"keys\""));
   EXPECT_THAT(outcome(map_of(key_of(ca), "Example.org")), HasSubstr("\"Example.org\" is not a trust domain"));
   EXPECT_THAT(outcome(map_of(key_of(ca) + "," + key_of(""))), HasSubstr("0 certificates in \"x5c\""));

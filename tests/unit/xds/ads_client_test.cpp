@@ -628,6 +628,40 @@ TEST_F(AdsClient, RetriesWithBackoffThatAResponseResets) {
   EXPECT_EQ(delay(), 1s);
 }
 
+// gRFC A57. What responds but is cut soon has a backoff of its own.
+TEST_F(AdsClient, ForgetsEarlierFailuresWithAResponse) {
+  begin();
+  watch(cluster_kind, "c");
+  for (int i = 0; i < 10; ++i) {
+    ended();
+    pass(client->deadline() - now);
+  }
+  opened();
+  receive(response(cluster_kind, "v1", "n1", eds_cluster("c")));
+  pass(1s);
+  ended();
+  EXPECT_EQ(client->deadline(), now + 1s);
+  pass(1s);
+  ended();
+  EXPECT_EQ(client->deadline(), now + 1s);
+}
+
+// The stream that is closed has connected in the same turn.
+TEST_F(AdsClient, DoesNotTakeAStreamThatItLeavesForTheNextOne) {
+  begin();
+  const int w = watch(cluster_kind, "c");
+  happened();
+  client->cancel(static_cast<watch_id>(w));
+  client->watch(cluster_kind, "c");
+  client->stream_opened(first, now);
+  pass(0s);
+  EXPECT_THAT(happened(), ElementsAre("close 0", "open 0"));
+  EXPECT_THAT(sent(), IsEmpty());
+  EXPECT_EQ(client->deadline(), never);
+  opened();
+  EXPECT_THAT(names(only_request()), ElementsAre("c"));
+}
+
 TEST_F(AdsClient, SubscribesAnewAfterAnUnsubscription) {
   begin();
   watch(listener_kind, "l");
@@ -652,6 +686,24 @@ TEST_F(AdsClient, KeepsAResourceWhoseUnsubscriptionHasNotBeenSent) {
   watch(cluster_kind, "c");
   EXPECT_THAT(happened(), ElementsAre("changed 3 c"));
   EXPECT_THAT(names(only_request()), ElementsAre("c"));
+}
+
+// The control plane takes it for subscribed, and would not send it again.
+TEST_F(AdsClient, UpdatesAResourceWhoseUnsubscriptionHasNotBeenSent) {
+  begin();
+  const int w = watch(cluster_kind, "c");
+  watch(cluster_kind, "d");
+  opened();
+  receive(response(cluster_kind, "v1", "n1", eds_cluster("c"), eds_cluster("d")));
+  receive(response(cluster_kind, "v2", "n2", wire::Cluster()));
+  receive(response(cluster_kind, "v2", "n3", wire::Cluster()));  // the next request waits for a second
+  cancel(w);
+  sent(), happened();
+  const auto r = response(cluster_kind, "v3", "n4", eds_cluster("c", "another"), eds_cluster("d"));
+  client->received(first, read_response(r, client->rules_of(first)), now);
+  client->visit([&](const resource_dump& shown) { EXPECT_EQ(shown.version, "v3") << shown.name; });
+  watch(cluster_kind, "c");  // before the next request is taken
+  EXPECT_THAT(happened(), ElementsAre("changed 3 c"));
 }
 
 TEST_F(AdsClient, SendsNoEventsOfAWatchThatIsCancelled) {
@@ -762,6 +814,40 @@ TEST_F(AdsFallback, StaysWhereItIsWhileEverythingIsCached) {
   const auto r = only_request();
   EXPECT_THAT(names(r), ElementsAre("c", "d"));
   EXPECT_EQ(r.version_info(), "");  // that of the other server is not carried over
+}
+
+TEST_F(AdsFallback, StaysWhereItIsIfWhatIsMissingIsKnownNotToExist) {
+  begin_with_two();
+  watch(cluster_kind, "c");
+  watch(cluster_kind, "d");
+  opened(first);
+  receive(response(cluster_kind, "v1", "n1", eds_cluster("c")));
+  pass(15s);
+  EXPECT_THAT(last_error, HasSubstr("it does not exist"));
+  ended(first);
+  happened();
+  ended(first);
+  EXPECT_THAT(happened(), IsEmpty());
+}
+
+TEST_F(AdsFallback, KeepsTheFallbacksResourcesWhenTheBetterServerReturnsWithoutThem) {
+  server_count = 2;
+  begin(server_json("plane:1", "\"fail_on_data_errors\"") + "," + server_json("plane:2"));
+  watch(cluster_kind, "c");
+  ended(first);
+  opened(second);
+  receive(response(cluster_kind, "v1", "n1", eds_cluster("c", "fallback")), second);
+  pass(1s);
+  opened(first);
+  happened(), sent();
+  wire::Cluster bad = eds_cluster("c");
+  bad.set_type(0);
+  receive(response(cluster_kind, "v2", "n1", bad));
+  EXPECT_THAT(only_request().error_detail().message(), HasSubstr("Cluster \"c\""));
+  receive(with_error(response(cluster_kind, "v2", "n2"), "c", 5));
+  EXPECT_THAT(happened(), IsEmpty());
+  receive(response(cluster_kind, "v3", "n3", eds_cluster("c", "better")));
+  EXPECT_THAT(happened(), ElementsAre("close 1", "changed 1 c"));
 }
 
 TEST_F(AdsFallback, ReturnsToTheBetterServerWithItsFirstResource) {

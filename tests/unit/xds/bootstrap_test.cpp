@@ -147,6 +147,14 @@ TEST(XdsBootstrap, NamesTheListenerOfATarget) {
             "xdstp://d/envoy.config.listener.v3.Listener/a%25b?k=v");
 }
 
+// gRFC A47.
+TEST(XdsBootstrap, NamesTheListenerOfAServerInAnAuthority) {
+  const bootstrap b = parsed(with_server(R"("server_listener_resource_name_template":)"
+                                         R"("xdstp://a/envoy.config.listener.v3.Listener/in/%s?k=v")"));
+  EXPECT_EQ(server_listener_name(b, "[::1]:8080").value(),
+            "xdstp://a/envoy.config.listener.v3.Listener/in/%5B::1%5D:8080?k=v");
+}
+
 TEST(XdsBootstrap, IsReadFromTheFileThatTheEnvironmentNamesElseFromTheEnvironment) {
   const std::string path = testing::TempDir() + "xds_bootstrap_test.json";
   std::ofstream(path) << with_server(R"("node":{"id":"of the file"})");

@@ -120,9 +120,9 @@ TEST(XdsCluster, BoundsTheSizesOfARing) {
     });
   };
   EXPECT_EQ(parsed(ring({}, {})).balancing,
-            R"([{"ring_hash_experimental":{"maxRingSize":8388608,"minRingSize":1024}}])");
+            R"([{"ring_hash_experimental":{"minRingSize":1024,"maxRingSize":8388608}}])");
   EXPECT_EQ(parsed(ring(8, 8)).balancing,
-            R"([{"ring_hash_experimental":{"maxRingSize":8,"minRingSize":8}}])");
+            R"([{"ring_hash_experimental":{"minRingSize":8,"maxRingSize":8}}])");
   EXPECT_THAT(refusal(ring({}, 8)),
               HasSubstr("ring_hash_lb_config.minimum_ring_size must not exceed the maximum, 8"));
   EXPECT_THAT(refusal(ring({}, 8388609)),
@@ -178,7 +178,7 @@ TEST(XdsCluster, ConvertsEachPolicyToItsServiceConfig) {
   wire::RingHash ring;
   ring.set_hash_function(1);
   EXPECT_EQ(parsed(with_policy(policy("ring_hash.v3.RingHash", ring))).balancing,
-            R"([{"ring_hash_experimental":{"maxRingSize":8388608,"minRingSize":1024}}])");
+            R"([{"ring_hash_experimental":{"minRingSize":1024,"maxRingSize":8388608}}])");
   ring.set_hash_function(2);
   EXPECT_THAT(refusal(with_policy(policy("ring_hash.v3.RingHash", ring))),
               HasSubstr("hash_function must be XX_HASH"));
@@ -199,9 +199,9 @@ TEST(XdsCluster, ConvertsEachPolicyToItsServiceConfig) {
       parsed(
           with_policy(policy("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", weighted)))
           .balancing,
-      R"([{"weighted_round_robin":{"blackoutPeriod":"0s","enableOobLoadReport":true,"errorUtilizationPenalty":0.5,)"
-      R"("metricNamesForComputingUtilization":["named_metrics.k"],"oobReportingPeriod":"1s","weightExpirationPeriod":"2s",)"
-      R"("weightUpdatePeriod":"0.25s"}}])");
+      R"([{"weighted_round_robin":{"enableOobLoadReport":true,"oobReportingPeriod":"1s","blackoutPeriod":"0s",)"
+      R"("weightExpirationPeriod":"2s","weightUpdatePeriod":"0.25s","errorUtilizationPenalty":0.5,)"
+      R"("metricNamesForComputingUtilization":["named_metrics.k"]}}])");
   weighted.mutable_error_utilization_penalty()->set_value(-1);
   EXPECT_THAT(refusal(with_policy(
                   policy("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", weighted))),
@@ -225,8 +225,8 @@ TEST(XdsCluster, ConvertsSlowStart) {
   EXPECT_EQ(parsed(with_policy(
                        policy("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", weighted)))
                 .balancing,
-            R"([{"weighted_round_robin":{"slowStartConfig":{"aggression":2.0,"minWeightPercent":5.0,)"
-            R"("slowStartWindow":"60s"}}}])");
+            R"([{"weighted_round_robin":{"slowStartConfig":{"slowStartWindow":"60s","aggression":2,)"
+            R"("minWeightPercent":5}}}])");
   slow.mutable_aggression()->set_default_value(0);
   EXPECT_THAT(refusal(with_policy(policy("round_robin.v3.RoundRobin", round))),
               HasSubstr("slow_start_config.aggression must be more than 0"));
@@ -245,7 +245,7 @@ TEST(XdsCluster, ConvertsPoliciesWithChildrenToABoundedDepth) {
               HasSubstr("subset_size must be more than 0"));
   subset.mutable_subset_size()->set_value(3);
   EXPECT_EQ(parsed(with_policy(policy("random_subsetting.v3.RandomSubsetting", subset))).balancing,
-            R"([{"random_subsetting_experimental":{"childPolicy":[{"round_robin":{}}],"subsetSize":3}}])");
+            R"([{"random_subsetting_experimental":{"subsetSize":3,"childPolicy":[{"round_robin":{}}]}}])");
 
   const auto nest = [&](std::size_t levels) {
     wire::LoadBalancingPolicy top = chain;
@@ -492,9 +492,36 @@ TEST(XdsCluster, HasLabelsAndStatusesForSessions) {
       *(*c.mutable_metadata()->mutable_filter_metadata())["com.google.csm.telemetry_labels"].mutable_fields();
   labels["service_name"].set_string_value("s");
   labels["number"].set_number_value(1);
-  for (const int s : {3, 9}) c.mutable_common_lb_config()->mutable_override_host_status()->add_statuses(s);
+  // gRFC A55: no session keeps a server that is unhealthy.
+  for (const int s : {2, 3, 4, 5, 9})
+    c.mutable_common_lb_config()->mutable_override_host_status()->add_statuses(s);
   EXPECT_EQ(parsed(c).telemetry_labels, (std::map<std::string, std::string>{{"service_name", "s"}}));
   EXPECT_EQ(parsed(c).override_statuses, std::vector<health>{health::draining});
+}
+
+// gRFC A75
+TEST(XdsCluster, HasATimeForUnusedConnectionsOfSessions) {
+  wire::Cluster c = eds_cluster("c");
+  EXPECT_EQ(parsed(c).idle_timeout, 1h);
+  wire::UpstreamHttpOptions options;
+  const auto set = [&] {
+    *c.mutable_upstream_config()->mutable_typed_config() =
+        packed("envoy.extensions.upstreams.http.v3.HttpProtocolOptions", options);
+  };
+  set();
+  EXPECT_EQ(parsed(c).idle_timeout, 1h);
+  auto& time = *options.mutable_common_http_protocol_options();
+  set();
+  EXPECT_EQ(parsed(c).idle_timeout, 1h);
+  time.mutable_idle_timeout()->set_seconds(7);
+  set();
+  EXPECT_EQ(parsed(c).idle_timeout, 7s);
+  time.mutable_idle_timeout()->set_seconds(-1);
+  set();
+  EXPECT_THAT(refusal(c),
+              HasSubstr("upstream_config.typed_config.common_http_protocol_options.idle_timeout"));
+  *c.mutable_upstream_config()->mutable_typed_config() = packed("some.other.Options", options);
+  EXPECT_THAT(refusal(c), HasSubstr("upstream_config.typed_config is of an unexpected type"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class control_plane final : public generic_service {
       ++load_streams;
       if (!takes_loads) co_return status::unimplemented("as the test wants");
       wire::LoadStatsResponse wanted;
-      wanted.mutable_load_reporting_interval()->set_seconds(10);
+      wanted.mutable_load_reporting_interval()->set_seconds(load_interval_s);
       wanted.set_send_all_clusters(loads_wanted.empty());
       for (const std::string& name : loads_wanted) wanted.add_clusters(name);
       const bytes_message reply(wanted.SerializeAsString());
@@ -69,6 +69,7 @@ class control_plane final : public generic_service {
 
   bool takes_loads = true;
   std::set<std::string> loads_wanted;  // empty: of all clusters
+  int load_interval_s = 10;
   std::size_t ends_load_stream_after = 0;  // requests; 0: never
   int load_streams = 0;
   std::vector<wire::LoadStatsRequest> load_requests;

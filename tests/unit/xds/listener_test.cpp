@@ -120,6 +120,14 @@ TEST(XdsListener, IgnoresFiltersThatAreOptionalAndNotKnown) {
   EXPECT_THAT(
       refusal(m),
       HasSubstr("http_filters[0] has the filter odd.Filter, which is not supported and not optional"));
+  // Those that gRPC has and this library refuses (gRFC A83, A103).
+  for (const std::string type : {"envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig",
+                                 "envoy.extensions.common.matching.v3.ExtensionWithMatcher"}) {
+    m.clear_http_filters();
+    add_filter(m, "refused", type);
+    add_filter(m, "router", router_type);
+    EXPECT_THAT(refusal(m), HasSubstr("has the filter " + type + ", which is not supported"));
+  }
 }
 
 TEST(XdsListener, RequiresTheRouterAtTheEndOfItsFilters) {

@@ -35,10 +35,13 @@ using testing::UnorderedElementsAre;
 class answering final : public generic_service {
  public:
   replies<bytes_message> call(server_context&, reader<bytes_message>) override {
+    ++calls;
     const bytes_message reply("here");
     co_yield reply;
     co_return ok;
   }
+
+  int calls = 0;
 };
 
 telemetry_options measured() {
@@ -150,10 +153,10 @@ TEST_F(OperatorView, HasTheResourcesAndThePoliciesOfAChannel) {
       EXPECT_THAT(named, UnorderedElementsAre("target acked", "r acked", "a acked", "a acked"));
       std::vector<std::string> lines;
       add_lines(first.policies.value(), "", lines);
-      EXPECT_THAT(lines, ElementsAre("cluster_manager", " a", "  priority", "   a 0",
-                                     "    outlier_detection (ejects no server)",
-                                     "     drops (calls at a time: 1024)", "      weighted_target",
-                                     "       /here/ (servers: 1, weight: 1)", "        round_robin"));
+      EXPECT_THAT(lines, ElementsAre("cluster_manager", " a", "  outlier_detection (ejects no server)",
+                                     "   drops (calls at a time: 1024)", "    priority", "     a 0",
+                                     "      weighted_target", "       /here/ (servers: 1, weight: 1)",
+                                     "        round_robin"));
 
       using telemetry_internal::page_source;
       const auto pages =
@@ -229,6 +232,46 @@ TEST_F(OperatorView, CallsAndConnectionsHaveTheClusterAndTheLocalityAsLabels) {
     }
   };
   play(steps::all(stub(), *this));
+}
+
+// Of the server that a call goes to, also if the policy chooses among the servers of all localities.
+TEST_F(OperatorView, ACallHasTheLocalityOfItsServerAsALabel) {
+  answering there_service;
+  server there_server(runtime_);
+  there_server.set_fallback(there_service);
+  EXPECT_EQ(there_server.listen("127.0.0.1:0", insecure()), status());
+  struct steps {
+    static task<> all(generic_stub by, OperatorView& t, answering& there, server& beside) {
+      for (const int policy : {0, 2}) {  // ROUND_ROBIN below weights of localities, and RING_HASH
+        t.offer();
+        wire::Cluster c = eds_cluster("a");
+        c.set_lb_policy(policy);
+        t.plane_.offer(resource_kind::cluster, "a", c);
+        wire::ClusterLoadAssignment two;
+        two.set_cluster_name("a");
+        add_endpoint(*add_locality(two, "here", 1, 0), "127.0.0.1", t.backend_.port());
+        add_endpoint(*add_locality(two, "there", 1, 0), "127.0.0.1", beside.port());
+        t.plane_.offer(resource_kind::endpoints, "a", two);
+        const status first = co_await ask(by);
+        EXPECT_EQ(first, status());
+        co_await sleep_for(1s);
+        for (int i = 0; i < 20; ++i) {
+          const status asked = co_await ask(by);
+          EXPECT_EQ(asked, status());
+        }
+      }
+      EXPECT_GT(t.service_.calls, 10);
+      EXPECT_GT(there.calls, 10);
+      const metrics_snapshot now = co_await t.metrics_.metrics();
+      const series attempts = series_of(now, "grpc.client.attempt.duration");
+      const std::string target = "xds:///target";
+      EXPECT_EQ(attempts.at({"other", target, "OK", place, "a"}), t.service_.calls);
+      EXPECT_EQ(attempts.at({"other", target, "OK", R"({region="", zone="there", sub_zone=""})", "a"}),
+                there.calls);
+      co_await beside.drain(duration::zero());
+    }
+  };
+  play(steps::all(stub(), *this, there_service, there_server));
 }
 
 TEST_F(OperatorView, MetricsCountTheControlPlaneAndItsResources) {

@@ -103,6 +103,12 @@ TEST(Rbac, WhatGrpcHasNoneOfMatchesAsIfItWereEmpty) {
   EXPECT_TRUE(fits([](wire::Permission& p) { p.mutable_metadata()->set_invert(true); }));
   EXPECT_FALSE(is_from([](wire::Principal& p) { p.mutable_metadata(); }));
   EXPECT_TRUE(is_from([](wire::Principal& p) { p.mutable_metadata()->set_invert(true); }));
+  // They count in the rules around them.
+  EXPECT_TRUE(fits([](wire::Permission& p) { p.mutable_not_rule()->mutable_metadata(); }));
+  EXPECT_FALSE(is_from([](wire::Principal& p) {
+    p.mutable_and_ids()->add_ids()->set_any(true);
+    p.mutable_and_ids()->add_ids()->mutable_metadata();
+  }));
   EXPECT_TRUE(fits([](wire::Permission& p) { p.mutable_requested_server_name()->set_exact(""); }));
   EXPECT_FALSE(fits([](wire::Permission& p) { p.mutable_requested_server_name()->set_prefix("a"); }));
 }
@@ -227,6 +233,10 @@ TEST(Rbac, WhatIsNotSupportedIsRefused) {
             "policies[\"policy\"].principals[0] has an identifier that is not supported");
   EXPECT_THAT(problem_from([](wire::Principal& p) { p.mutable_custom(); }), HasSubstr("not supported"));
   EXPECT_THAT(problem_from([](wire::Principal& p) { p.mutable_filter_state(); }), HasSubstr("not supported"));
+  EXPECT_THAT(problem_of([](wire::Permission& p) { p.mutable_sourced_metadata(); }),
+              HasSubstr("not supported"));
+  EXPECT_THAT(problem_from([](wire::Principal& p) { p.mutable_sourced_metadata(); }),
+              HasSubstr("not supported"));
 }
 
 TEST(Rbac, InvalidMatchersAreRefusedWithTheirPlace) {

@@ -5,6 +5,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/spawn.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "xds/limits.hpp"
 
@@ -144,6 +145,46 @@ TEST_F(XdsTokenFile, IsTriedAgainAfterAPause) {
       co_await sleep_for(3s);
       const std::string a10 = co_await ask(file);
       EXPECT_EQ(a10, "Bearer " + good);
+    }
+  };
+  play(steps::all(*this));
+}
+
+// The clock of the wall may be set while a pause lasts.
+TEST_F(XdsTokenFile, PausesByTheMonotonicClock) {
+  struct steps {
+    static task<> all(XdsTokenFile& t) {
+      token_file file(t.path_);
+      const std::string a12 = co_await ask(file);
+      EXPECT_THAT(a12, HasSubstr("cannot be read"));
+      t.world_.jump_wall_clock("host", -1h);
+      const std::string good = jwt_until(in(10min));
+      t.write(good);
+      co_await sleep_for(2s);
+      const std::string a13 = co_await ask(file);
+      EXPECT_EQ(a13, "Bearer " + good);
+    }
+  };
+  play(steps::all(*this));
+}
+
+// In a simulation, what runs off the loop takes virtual time.
+TEST_F(XdsTokenFile, IsReadOffTheLoop) {
+  struct steps {
+    static task<> watch(bool& asked, bool& was_free) {
+      co_await sleep_for(1ns);
+      was_free = !asked;
+    }
+    static task<> all(XdsTokenFile& t) {
+      token_file file(t.path_);
+      t.write(jwt_until(in(10min)));
+      bool asked = false;
+      bool was_free = false;
+      spawn(watch(asked, was_free));
+      const std::string a14 = co_await ask(file);
+      asked = true;
+      EXPECT_THAT(a14, StartsWith("Bearer "));
+      EXPECT_TRUE(was_free) << "the loop runs other tasks meanwhile";
     }
   };
   play(steps::all(*this));

@@ -10,6 +10,7 @@
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/xds/xds.hpp"
+#include "support/kept_log.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/resource_builders.hpp"
 
@@ -29,7 +30,10 @@ namespace coracle::xds::testing_resources {
 // Answers with its name, or as its members say.
 class backend final : public generic_service {
  public:
-  backend(runtime& on, std::string name) : name_(std::move(name)), server_(on) {
+  static constexpr std::uint32_t streams = 100;  // of a connection
+
+  backend(runtime& on, std::string name, const server_options& of = limited())
+      : name_(std::move(name)), server_(on, of) {
     server_.set_fallback(*this);
     EXPECT_EQ(server_.listen("127.0.0.1:0", insecure()), status());
   }
@@ -51,6 +55,13 @@ class backend final : public generic_service {
   }
   [[nodiscard]] std::uint16_t port() const { return server_.port(); }
   [[nodiscard]] task<> stop() { return server_.drain(duration::zero()); }
+  static server_options limited() {
+    server_options o;
+    o.limits.streams = streams;
+    return o;
+  }
+  // Accepts nothing more, and ends when its calls have ended.
+  [[nodiscard]] task<> leave() { return server_.drain(std::chrono::minutes(1)); }
 
   int calls = 0;
   int failures = 0;
@@ -126,7 +137,7 @@ class XdsChannel : public testing::Test {
     offer_cluster(eds_cluster(name), assignment(name, places));
   }
   // gRFC A37: a cluster of the type LOGICAL_DNS.
-  void offer_cluster_by_name(const std::string& name, const std::string& host, std::uint16_t at) {
+  static wire::Cluster cluster_by_name(const std::string& name, const std::string& host, std::uint16_t at) {
     wire::Cluster c;
     c.set_name(name);
     c.set_type(2);
@@ -136,7 +147,10 @@ class XdsChannel : public testing::Test {
                      ->mutable_endpoint()
                      ->mutable_address(),
                 host, at);
-    plane_.offer(resource_kind::cluster, name, c);
+    return c;
+  }
+  void offer_cluster_by_name(const std::string& name, const std::string& host, std::uint16_t at) {
+    plane_.offer(resource_kind::cluster, name, cluster_by_name(name, host, at));
   }
   [[nodiscard]] std::uint16_t port(std::size_t i) const { return backends_.at(i)->port(); }
 
@@ -183,7 +197,8 @@ class XdsChannel : public testing::Test {
   }
   void play(task<> steps) { sync_wait(runtime_, runtime_.at(0), std::move(steps)); }
 
-  sim::world world_{1};
+  testing_support::kept_log log_;
+  sim::world world_{1, sim::world_options{.log = &log_}};
   runtime& runtime_ = world_.host("host");
   control_plane plane_;
   std::optional<server> plane_server_;

@@ -7,8 +7,10 @@
 #include "coracle/xds/xds_server.hpp"
 #include "unit/xds/inbound_builders.hpp"
 #include "unit/xds/xds_channel.hpp"
+#include "xds/balancing/calls_in_progress.hpp"
 #include "xds/limits.hpp"
 #include "xds/wire/balancing.pb.h"
+#include "xds/wire/cluster.pb.h"
 #include "xds/wire/http_filters.pb.h"
 
 #include <gmock/gmock.h>
@@ -505,6 +507,90 @@ TEST_F(XdsFilteredCalls, OfASessionKeepTheConnectionOfAServerThatDrains) {
   play(steps::all(stub(), *this, c, a));
 }
 
+std::string cookie_of(std::uint16_t port) {
+  return "home=" + base::padded_base64("127.0.0.1:" + std::to_string(port) + ";cluster:a");
+}
+
+// gRFC A75: the other calls stay where the priorities send them.
+TEST_F(XdsFilteredCalls, OfASessionReachTheirServerInAPriorityThatIsNotInUse) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0), 0}, {port(1), 1}, {refused_port, 1}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, XdsFilteredCalls& t) {
+      for (int i = 0; i < 3; ++i) {
+        const session_answer stays = co_await ask_in_session(by, cookie_of(t.port(1)));
+        EXPECT_EQ(stays.by, "1");
+        EXPECT_EQ(stays.cookie, "");
+        const session_answer other = co_await ask_in_session(by, "");
+        EXPECT_EQ(other.by, "0");
+      }
+      EXPECT_EQ(t.backends_[1]->connections.size(), 1u);
+      // One that does not answer is left.
+      const session_answer moved = co_await ask_in_session(by, cookie_of(refused_port));
+      EXPECT_EQ(moved.by, "0");
+      EXPECT_THAT(moved.cookie, testing::StartsWith("home="));
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsFilteredCalls, OfASessionKeepTheConnectionOfAServerThatMovesToAnotherPriority) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}, {port(1)}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, XdsFilteredCalls& t) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);
+      const session_answer first = co_await ask_in_session(by, cookie_of(t.port(1)));
+      EXPECT_EQ(first.by, "1");
+      const auto connections = t.backends_[1]->connections;
+      EXPECT_EQ(connections.size(), 1u);
+      for (const std::uint32_t priority : {1u, 0u, 1u}) {
+        t.offer_cluster("a", {{t.port(0), 0}, {t.port(1), priority}});
+        co_await sleep_for(1s);
+        for (int i = 0; i < 3; ++i) {
+          const session_answer stays = co_await ask_in_session(by, cookie_of(t.port(1)));
+          EXPECT_EQ(stays.by, "1") << priority;
+        }
+        counts others = co_await ask_often(by, 20);
+        EXPECT_EQ(others["1"] > 0, priority == 0) << priority;
+        EXPECT_EQ(t.backends_[1]->connections, connections) << priority;
+      }
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsFilteredCalls, OfASessionLoseAConnectionThatTheyHaveNotUsedForTheIdleTimeoutOfTheCluster) {
+  offer_route_to("a");
+  wire::UpstreamHttpOptions options;
+  options.mutable_common_http_protocol_options()->mutable_idle_timeout()->set_seconds(60);
+  wire::Cluster c = eds_cluster("a");
+  *c.mutable_upstream_config()->mutable_typed_config() =
+      packed("envoy.extensions.upstreams.http.v3.HttpProtocolOptions", options);
+  offer_cluster(c, assignment("a", {{port(0), 0}, {port(1), 1}}));
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, XdsFilteredCalls& t) {
+      for (int i = 0; i < 5; ++i) {
+        const session_answer stays = co_await ask_in_session(by, cookie_of(t.port(1)));
+        EXPECT_EQ(stays.by, "1");
+        co_await sleep_for(50s);
+      }
+      EXPECT_EQ(t.backends_[1]->connections.size(), 1u);
+      (void)co_await ask_in_session(by, cookie_of(t.port(1)));
+      EXPECT_EQ(t.backends_[1]->connections.size(), 1u);
+      co_await sleep_for(70s);
+      const session_answer again = co_await ask_in_session(by, cookie_of(t.port(1)));
+      EXPECT_EQ(again.by, "1");
+      EXPECT_EQ(t.backends_[1]->connections.size(), 2u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
 // They wait for a stream of it, and calls to the other servers do not wait behind them.
 TEST_F(XdsFilteredCalls, OfASessionWaitForTheirServerAlone) {
   offer_route_to("a");
@@ -535,6 +621,81 @@ TEST_F(XdsFilteredCalls, OfASessionWaitForTheirServerAlone) {
       EXPECT_EQ(answered, 0);
       co_await session.join();
       EXPECT_EQ(answered, more_than_streams);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+// A server that drains its connection gets another one for them, also if no policy but that of sessions uses
+// it.
+TEST_F(XdsFilteredCalls, OfASessionThatWaitForAStreamReachAServerThatDrainsItsConnection) {
+  server_options aging = backend::limited();
+  aging.max_connection_age.max = 5s;
+  backend aged(runtime_, "aged", aging);
+  aged.delay = 10s;
+  offer_route_to("a");
+  offer_cluster("a", {{port(0), 0}, {aged.port(), 1}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> one_of_session(const generic_stub& by, const std::string& cookie, int& answered) {
+      call_options options = with("cookie", cookie);
+      options.timeout = 1min;
+      const std::string answer = co_await ask(by, options);
+      EXPECT_EQ(answer, "aged");
+      ++answered;
+    }
+    static task<> all(generic_stub by, const backend& aged) {
+      int answered = 0;
+      scope session{co_await coro::this_environment()};
+      for (std::uint32_t i = 0; i < backend::streams + 50; ++i)
+        session.spawn(one_of_session(by, cookie_of(aged.port()), answered));
+      co_await sleep_for(3s);
+      EXPECT_EQ(aged.connections.size(), 1u);
+      co_await session.join();
+      EXPECT_EQ(answered, static_cast<int>(backend::streams) + 50);
+      EXPECT_GT(aged.connections.size(), 1u);
+    }
+  };
+  play(steps::all(stub(), aged));
+}
+
+// Before the other policy is ready, and after that.
+TEST_F(XdsFilteredCalls, OfASessionKeepWaitingWhileThePolicyOfTheClusterChangesAndReturns) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}, {port(1)}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> one_of_session(const generic_stub& by, const std::string& cookie, int& answered) {
+      const session_answer got = co_await ask_in_session(by, cookie);
+      EXPECT_EQ(got.by, "1");
+      EXPECT_EQ(got.cookie, "");
+      ++answered;
+    }
+    static task<> all(generic_stub by, XdsFilteredCalls& t) {
+      (void)co_await ask(by);
+      co_await sleep_for(1s);
+      t.backends_[1]->delay = 10s;
+      const std::string cookie =
+          "home=" + base::padded_base64("127.0.0.1:" + std::to_string(t.port(1)) + ";cluster:a");
+      const auto a = assignment("a", {{t.port(0)}, {t.port(1)}});
+      wire::Cluster other = eds_cluster("a");
+      other.set_lb_policy(2);  // RING_HASH
+      for (const duration between : {duration(1us), duration(1ms), duration(10ms), duration(1s)}) {
+        int answered = 0;
+        scope session{co_await coro::this_environment()};
+        constexpr int more_than_streams = 250;  // a connection has 100
+        for (int i = 0; i < more_than_streams; ++i) session.spawn(one_of_session(by, cookie, answered));
+        co_await sleep_for(1s);
+        t.offer_cluster(other, a);
+        co_await sleep_for(between);
+        t.offer_cluster(eds_cluster("a"), a);
+        co_await sleep_for(1s);
+        EXPECT_EQ(answered, 0);
+        EXPECT_EQ(calls_in_progress::of("a", "")->count(), 250u);
+        co_await session.join();
+        EXPECT_EQ(answered, more_than_streams);
+        EXPECT_EQ(calls_in_progress::of("a", "")->count(), 0u);
+      }
     }
   };
   play(steps::all(stub(), *this));
@@ -584,7 +745,7 @@ TEST_F(XdsFilteredCalls, OfASessionLearnAllAddressesOfTheirServer) {
       const session_answer first = co_await ask_in_session(by, "");
       std::string text;
       EXPECT_TRUE(base::base64_decode(std::string_view(first.cookie).substr(5), text));
-      EXPECT_EQ(text, "127.0.0.1:" + std::to_string(at) + ",127.0.0.9:" + std::to_string(at) + ";cluster:a");
+      EXPECT_EQ(text, "127.0.0.1:" + std::to_string(at) + ",127.0.0.9:" + std::to_string(at) + ";a");
       const session_answer again = co_await ask_in_session(by, first.cookie);
       EXPECT_EQ(again.cookie, "");
     }
@@ -642,6 +803,38 @@ TEST_F(XdsFilteredCalls, OfASessionStayInItsCluster) {
     }
   };
   play(steps::all(stub()));
+}
+
+// gRPC's C core has the name of the cluster alone, and gRFC A60 a word before it.
+TEST_F(XdsFilteredCalls, OfASessionNameTheirClusterAsTheCCoreOrAsTheProposal) {
+  offer_routes([](wire::VirtualHost& h) {
+    auto* const split = add_route(h, "")->mutable_route()->mutable_weighted_clusters();
+    for (const auto& [name, weight] : {std::pair("a", 1000u), std::pair("b", 1u)}) {
+      auto* const c = split->add_clusters();
+      c->set_name(name);
+      c->mutable_weight()->set_value(weight);
+    }
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  offer_filter(session_type, session_by("home"));
+  struct steps {
+    static task<> all(generic_stub by, std::uint16_t at) {
+      const std::string server = "127.0.0.1:" + std::to_string(at);
+      for (const char* cluster : {";b", ";cluster:b"}) {
+        const session_answer known =
+            co_await ask_in_session(by, "home=" + base::padded_base64(server + cluster));
+        EXPECT_EQ(known.by, "1") << cluster;
+        EXPECT_EQ(known.cookie, "") << cluster;
+      }
+      const session_answer other = co_await ask_in_session(by, "home=" + base::padded_base64(server + ";no"));
+      EXPECT_EQ(other.by, "0");
+      const session_answer another =
+          co_await ask_in_session(by, "home=" + base::padded_base64(server + ";cluster:no"));
+      EXPECT_EQ(another.by, "0");
+    }
+  };
+  play(steps::all(stub(), port(1)));
 }
 
 // --- filters of a program

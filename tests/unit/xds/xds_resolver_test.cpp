@@ -6,6 +6,8 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/net/listener.hpp"
+#include "coracle/net/stream.hpp"
 #include "coracle/rpc/load_report.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
@@ -17,6 +19,7 @@
 #include "unit/xds/resource_builders.hpp"
 #include "unit/xds/xds_channel.hpp"
 #include "xds/balancing/calls_in_progress.hpp"
+#include "xds/limits.hpp"
 #include "xds/load/cluster_load.hpp"
 #include "xds/wire/balancing.pb.h"
 #include "xds/wire/load_stats.pb.h"
@@ -32,6 +35,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +45,11 @@ namespace {
 
 using namespace testing_resources;
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Key;
 using testing::Not;
 using testing::Pair;
@@ -167,25 +173,24 @@ TEST_F(XdsChannel, FailsOverToTheNextPriorityAndBack) {
   play(steps::all(stub(), *this));
 }
 
-TEST_F(XdsChannel, AnAggregateFailsOverToItsNextCluster) {
-  wire::Cluster both;
-  both.set_name("both");
-  both.mutable_cluster_type()->set_name("envoy.clusters.aggregate");
+wire::Cluster aggregate(const std::string& name, const std::vector<std::string>& of) {
+  wire::Cluster c;
+  c.set_name(name);
+  c.mutable_cluster_type()->set_name("envoy.clusters.aggregate");
   wire::AggregateCluster parts;
-  for (const char* name : {"missing", "a", "b"}) parts.add_clusters(name);
-  *both.mutable_cluster_type()->mutable_typed_config() =
+  for (const std::string& each : of) parts.add_clusters(each);
+  *c.mutable_cluster_type()->mutable_typed_config() =
       packed("envoy.extensions.clusters.aggregate.v3.ClusterConfig", parts);
-  wire::Cluster circle = both;
-  circle.set_name("circle");
-  parts.add_clusters("circle");
-  *circle.mutable_cluster_type()->mutable_typed_config() =
-      packed("envoy.extensions.clusters.aggregate.v3.ClusterConfig", parts);
+  return c;
+}
+
+TEST_F(XdsChannel, AnAggregateFailsOverToItsNextCluster) {
   offer_routes([](wire::VirtualHost& h) {
     add_route(h, "circle", "/circle.");
     add_route(h, "both");
   });
-  plane_.offer(resource_kind::cluster, "both", both);
-  plane_.offer(resource_kind::cluster, "circle", circle);
+  plane_.offer(resource_kind::cluster, "both", aggregate("both", {"missing", "a", "b"}));
+  plane_.offer(resource_kind::cluster, "circle", aggregate("circle", {"missing", "a", "b", "circle"}));
   offer_cluster("a", {{refused_port}});
   offer_cluster("b", {{port(1)}});
   struct steps {
@@ -194,6 +199,85 @@ TEST_F(XdsChannel, AnAggregateFailsOverToItsNextCluster) {
       EXPECT_EQ(answer, "1");
       const std::string round = co_await ask(by, {}, "/circle.Circle/Ask");
       EXPECT_THAT(round, HasSubstr("aggregate cluster circle contains itself"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+// Each of them would have 100 policies. Their parts do not exist, which is known after a while.
+TEST_F(XdsChannel, RefusesAggregatesThatHaveTooManyPartsTogether) {
+  constexpr int parts = 100;
+  std::vector<std::string> names;
+  for (int i = 0; i < parts; ++i) names.push_back("part" + std::to_string(i));
+  const int fitting = static_cast<int>(limits::aggregate_parts_max) / parts;
+  const auto name = [](int i) { return "cluster" + std::to_string(1000 + i); };
+  for (int i = 0; i <= fitting; ++i) plane_.offer(resource_kind::cluster, name(i), aggregate(name(i), names));
+  offer_cluster("plain", {{port(0)}});
+  offer_routes([&](wire::VirtualHost& h) {
+    for (int i = 0; i <= fitting; ++i) add_route(h, name(i), "/" + name(i) + ".");
+    add_route(h, "plain");
+  });
+  struct steps {
+    static task<> all(generic_stub by, std::string last, std::string above) {
+      const std::string plain = co_await ask(by);
+      EXPECT_EQ(plain, "0");
+      const std::string in_limit = co_await ask(by, {}, last.c_str());
+      EXPECT_THAT(in_limit, HasSubstr("does not exist"));
+      const std::string over_limit = co_await ask(by, {}, above.c_str());
+      EXPECT_THAT(over_limit, HasSubstr("the parts of all aggregate clusters of the target exceed 10000"));
+    }
+  };
+  play(steps::all(stub(), "/" + name(fitting - 1) + ".A/Ask", "/" + name(fitting) + ".A/Ask"));
+  // Each part is a problem, and so is the aggregate that does not fit. limits.md: problems_logged_max
+  EXPECT_THAT(
+      log_.text(),
+      HasSubstr("; and " + std::to_string(limits::aggregate_parts_max + 1 - limits::problems_logged_max) +
+                " others\n"));
+}
+
+// A part that comes again has no policy of its own, but is read again with each change.
+TEST_F(XdsChannel, CountsThePartsOfAnAggregateThatAreTheSame) {
+  const auto times_a = [](std::size_t n) { return std::vector<std::string>(n, "a"); };
+  plane_.offer(resource_kind::cluster, "fits", aggregate("fits", times_a(limits::aggregate_parts_max)));
+  plane_.offer(resource_kind::cluster, "no_more", aggregate("no_more", times_a(1)));
+  offer_cluster("a", {{port(0)}});
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "no_more", "/above.");
+    add_route(h, "fits");
+  });
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string in_limit = co_await ask(by);
+      EXPECT_EQ(in_limit, "0");
+      const std::string over_limit = co_await ask(by, {}, "/above.A/Ask");
+      EXPECT_THAT(over_limit, HasSubstr("the parts of all aggregate clusters of the target exceed 10000"));
+    }
+  };
+  play(steps::all(stub()));
+}
+
+TEST_F(XdsChannel, RefusesAggregatesThatAreNestedTooDeep) {
+  for (int i = 0; i < 20; ++i) {
+    wire::Cluster one;
+    one.set_name("level" + std::to_string(i));
+    one.mutable_cluster_type()->set_name("envoy.clusters.aggregate");
+    wire::AggregateCluster parts;
+    parts.add_clusters(i == 19 ? "a" : "level" + std::to_string(i + 1));
+    *one.mutable_cluster_type()->mutable_typed_config() =
+        packed("envoy.extensions.clusters.aggregate.v3.ClusterConfig", parts);
+    plane_.offer(resource_kind::cluster, one.name(), one);
+  }
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "level0", "/deep.");
+    add_route(h, "level10");
+  });
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by) {
+      const std::string answer = co_await ask(by);
+      EXPECT_EQ(answer, "0");
+      const std::string deep = co_await ask(by, {}, "/deep.Deep/Ask");
+      EXPECT_THAT(deep, HasSubstr("level0 is nested deeper than 16 clusters"));
     }
   };
   play(steps::all(stub()));
@@ -657,6 +741,23 @@ TEST_F(XdsChannel, AsksAControlPlaneThatTakesNoReportsOnlyWhileThereIsACluster) 
   play(steps::all(stub(), *this));
 }
 
+TEST_F(XdsChannel, ReportsItsLoadOnceASecondAtMost) {
+  plane_.load_interval_s = 0;
+  offer_route_to("a");
+  offer_cluster(reporting_cluster("a"), assignment("a", {{port(0)}}));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      for (int i = 0; i < 100; ++i) {
+        (void)co_await ask(by);
+        co_await sleep_for(100ms);
+      }
+      EXPECT_GT(t.plane_.load_requests.size(), 8u);
+      EXPECT_LT(t.plane_.load_requests.size(), 13u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
 TEST_F(XdsChannel, ReportsDropsAndOnlyTheClustersThatAreWanted) {
   plane_.loads_wanted = {"a"};
   offer_routes([](wire::VirtualHost& h) {
@@ -761,6 +862,111 @@ TEST_F(XdsChannel, ACallThatWaitsForAStreamIsInProgress) {
   play(steps::all(stub()));
 }
 
+// A call that has waited for a server of one cluster passes the limits of the other one that it goes to.
+TEST_F(XdsChannel, ACallThatWaitedIsCountedByTheClusterThatItGoesTo) {
+  offer_route_to("both");
+  plane_.offer(resource_kind::cluster, "both", aggregate("both", {"a", "b"}));
+  offer_cluster("a", {{port(0)}});
+  wire::Cluster b = eds_cluster("b");
+  b.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(20);
+  auto at_b = assignment("b", {{port(1)}});
+  auto* const drop = at_b.mutable_policy()->add_drop_overloads();
+  drop->set_category("flood");
+  drop->mutable_drop_percentage()->set_numerator(50);
+  offer_cluster(b, at_b);
+  for (const auto& each : backends_) each->delay = 10s;
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      const std::string answer = co_await ask(by);
+      ++into[answer.substr(0, answer.find(','))];
+    }
+    static task<> all(generic_stub by, XdsChannel& t) {
+      t.backends_[0]->delay = {};
+      (void)co_await ask(by);
+      t.backends_[0]->delay = 10s;
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 200; ++i) callers.spawn(call(by, answers));  // the server has streams for 100
+      co_await sleep_for(1s);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 200u);
+      callers.spawn(t.backends_[0]->leave());
+      co_await sleep_for(1s);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 100u);
+      EXPECT_EQ(calls_in_progress::of("b", "")->count(), 20u);
+      const int dropped = answers["UNAVAILABLE: the control plane has the call dropped"];
+      EXPECT_NEAR(dropped, 50, 25);
+      EXPECT_EQ(answers["UNAVAILABLE: the cluster has its maximum of calls in progress"], 80 - dropped);
+      co_await callers.join();
+      EXPECT_EQ(answers["0"], 100);
+      EXPECT_EQ(answers["1"], 20);
+      EXPECT_EQ(calls_in_progress::of("b", "")->count(), 0u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+// Its server is the same, and counts for another limit now.
+TEST_F(XdsChannel, ACallThatWaitsTakesItsPlaceUnderAnotherLimit) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      const std::string answer = co_await ask(by);
+      ++into[answer.substr(0, answer.find(','))];
+    }
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      t.backends_[0]->delay = 10s;
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 150; ++i) callers.spawn(call(by, answers));  // the server has streams for 100
+      co_await sleep_for(1s);
+      wire::Cluster a = eds_cluster("a", "other");
+      a.mutable_circuit_breakers()->add_thresholds()->mutable_max_requests()->set_value(120);
+      t.offer_cluster(a, assignment("other", {{t.port(0)}}));
+      co_await sleep_for(1s);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 0u);
+      EXPECT_EQ(calls_in_progress::of("a", "other")->count(), 120u);
+      EXPECT_EQ(answers["UNAVAILABLE: the cluster has its maximum of calls in progress"], 30);
+      co_await callers.join();
+      EXPECT_EQ(answers["0"], 120);
+      EXPECT_EQ(calls_in_progress::of("a", "other")->count(), 0u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
+TEST_F(XdsChannel, ACallThatLosesItsServerIsInProgressNoLonger) {
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> call(const generic_stub& by, counts& into) {
+      call_options waits;
+      waits.wait_for_ready = true;
+      const std::string answer = co_await ask(by, waits);
+      ++into[answer.substr(0, answer.find(':'))];
+    }
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      t.backends_[0]->delay = 10s;
+      counts answers;
+      scope callers{co_await coro::this_environment()};
+      for (int i = 0; i < 150; ++i) callers.spawn(call(by, answers));  // the server has streams for 100
+      co_await sleep_for(1s);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 150u);
+      callers.spawn(t.backends_[0]->leave());
+      co_await sleep_for(1s);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 100u);
+      t.offer_cluster("a", {{t.port(1)}});
+      co_await callers.join();
+      EXPECT_EQ(answers["0"], 100);
+      EXPECT_EQ(answers["1"], 50);
+      EXPECT_EQ(calls_in_progress::of("a", "")->count(), 0u);
+    }
+  };
+  play(steps::all(stub(), *this));
+}
+
 TEST_F(XdsChannel, DrawsACallThatWaitsForAStreamOnce) {
   offer_route_to("a");
   auto a = assignment("a", {{port(0)}});
@@ -860,6 +1066,101 @@ TEST_F(XdsChannel, KeepsWhatItHasWhenResourcesAreDeletedOrTheControlPlaneGoes) {
     }
   };
   play(steps::all(stub(), *this));
+}
+
+// A line of the log for each change of what is wrong with the configuration of a target, and none without
+// one.
+TEST_F(XdsChannel, ItsLogSaysWhatIsWrongAndWhenItIsOver) {
+  const auto lines = [this] {
+    const std::string begin = "xds:///target: ";
+    std::vector<std::string> all;
+    std::istringstream text(log_.text());
+    for (std::string line; std::getline(text, line);)
+      if (const auto at = line.find(begin); at != line.npos) all.push_back(line.substr(at + begin.size()));
+    return all;
+  };
+  const std::string complete = "its control plane's configuration is complete again";
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a", "/where.Where");
+    add_route(h, "b");
+  });
+  offer_cluster("a", {{port(0)}});
+  offer_cluster("b", {{port(1)}});
+  struct steps {
+    static task<> all(XdsChannel& t, generic_stub by, std::function<std::vector<std::string>()> lines,
+                      std::string complete) {
+      const std::string first = co_await ask(by);
+      EXPECT_EQ(first, "0");
+      co_await sleep_for(1s);
+      EXPECT_THAT(lines(), IsEmpty()) << "it was never incomplete";
+      std::size_t expected = 0;
+      for (int i = 0; i < 3; ++i) {
+        t.plane_.take_back(resource_kind::cluster, "b");
+        co_await sleep_for(1s);
+        EXPECT_EQ(lines().size(), ++expected);
+        EXPECT_THAT(lines().back(), AllOf(HasSubstr("Cluster \"b\""), HasSubstr("has deleted it")));
+        // Changes of something else, and the same state again.
+        for (const std::size_t server : {2, 3, 0}) {
+          t.offer_cluster("a", {{t.port(server)}});
+          co_await sleep_for(1s);
+          t.offer_cluster("a", {{t.port(server)}});
+          co_await sleep_for(1s);
+        }
+        EXPECT_EQ(lines().size(), expected);
+        t.offer_cluster("b", {{t.port(1)}});
+        co_await sleep_for(1s);
+        EXPECT_EQ(lines().size(), ++expected);
+        EXPECT_EQ(lines().back(), complete);
+        for (const std::size_t server : {3, 0}) {
+          t.offer_cluster("a", {{t.port(server)}});
+          co_await sleep_for(1s);
+        }
+        EXPECT_EQ(lines().size(), expected);
+      }
+      // Another problem beside the first one is a change; so is the end of one of the two.
+      t.plane_.take_back(resource_kind::cluster, "b");
+      co_await sleep_for(1s);
+      t.plane_.take_back(resource_kind::cluster, "a");
+      co_await sleep_for(1s);
+      expected += 2;
+      EXPECT_EQ(lines().size(), expected);
+      EXPECT_THAT(lines().back(), AllOf(HasSubstr("Cluster \"a\""), HasSubstr("Cluster \"b\"")));
+      t.offer_cluster("b", {{t.port(1)}});
+      co_await sleep_for(1s);
+      EXPECT_EQ(lines().size(), ++expected);
+      EXPECT_THAT(lines().back(), AllOf(HasSubstr("Cluster \"a\""), Not(HasSubstr("Cluster \"b\""))));
+      const std::string last = co_await ask(by);
+      EXPECT_EQ(last, "0") << "what was deleted is still used";
+    }
+  };
+  play(steps::all(*this, stub(), lines, complete));
+}
+
+// The stream is silent otherwise, and its connection has vanished without a word.
+TEST_F(XdsChannel, NoticesWithinSixMinutesThatItsControlPlaneHasVanished) {
+  server elsewhere(world_.host("plane"));
+  elsewhere.set_fallback(plane_);
+  ASSERT_EQ(elsewhere.listen("0.0.0.0:50050", insecure()), status());
+  offer_route_to("a");
+  offer_cluster("a", {{port(0)}});
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      (void)co_await ask(by);
+      t.world_.set_faults(sim::faults().blackholes(1));
+      t.offer_cluster("a", {{t.port(1)}});
+      co_await sleep_for(100ms);
+      t.world_.set_faults(sim::faults());
+      co_await sleep_for(1min);
+      const std::string before = co_await ask(by);
+      EXPECT_EQ(before, "0");
+      co_await sleep_for(5min);
+      const std::string after = co_await ask(by);
+      EXPECT_EQ(after, "1");
+    }
+  };
+  play(steps::all(stub(R"({"xds_servers":[{"server_uri":")" + world_.address_of("plane") +
+                       R"(:50050","channel_creds":[{"type":"insecure"}]}],"node":{"id":"n"}})"),
+                  *this));
 }
 
 TEST_F(XdsChannel, AMissingClusterFailsItsOwnCallsAlone) {
@@ -976,6 +1277,69 @@ TEST_F(XdsChannel, ConnectsToTheFirstAddressOfAnEndpointThatAnswers) {
   play(steps::all(stub(), *this));
 }
 
+// Under every policy, as in pick_first: SETTINGS are the answer, and not a connection that TCP establishes.
+TEST_F(XdsChannel, TriesTheNextAddressBesideOneThatIsSilentAndAfterOneThatBreaks) {
+  struct steps {
+    static task<> break_all(net::listener& door) {
+      bool open = true;
+      while (open) {
+        const auto next = co_await door.accept();
+        open = next.ok();
+      }
+    }
+    static task<> all(XdsChannel& t) {
+      auto silent = net::listener::open(net::address::loopback_v4(0)).value();
+      auto breaks = net::listener::open(net::address::loopback_v4(0)).value();
+      scope work{co_await coro::this_environment()};
+      work.spawn(break_all(breaks));
+      for (const int policy : {0, 1, 2}) {  // ROUND_ROBIN, LEAST_REQUEST, RING_HASH
+        t.offer_route_to("a");
+        wire::Cluster c = eds_cluster("a");
+        c.set_lb_policy(policy);
+        wire::ClusterLoadAssignment a = assignment("a", {{silent.local_address().port()}});
+        auto& server = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+        for (const std::uint16_t p : {breaks.local_address().port(), refused_port, t.port(1)})
+          set_address(*server.add_additional_addresses()->mutable_address(), "127.0.0.1", p);
+        t.offer_cluster(c, a);
+        const generic_stub by = t.stub();
+        const time_point begun = loop::current()->now();
+        const std::string answer = co_await ask(by);
+        EXPECT_EQ(answer, "1") << policy;
+        EXPECT_GE(loop::current()->now() - begun, 250ms);
+        EXPECT_LT(loop::current()->now() - begun, 400ms);
+        co_await sleep_for(1min);
+        const std::string later = co_await ask(by);
+        EXPECT_EQ(later, "1") << policy;
+        EXPECT_EQ(t.backends_[1]->connections.size(), 1u);
+        t.backends_[1]->connections.clear();
+
+        // None of those that are left answers.
+        server.mutable_additional_addresses(2)->mutable_address()->mutable_socket_address()->set_port_value(
+            refused_port + 1);
+        t.offer_cluster(c, a);
+        const generic_stub failing = t.stub();
+        const time_point failing_since = loop::current()->now();
+        const std::string failed = co_await ask(failing);
+        EXPECT_THAT(failed, HasSubstr("UNAVAILABLE")) << policy;
+        EXPECT_GE(loop::current()->now() - failing_since, 20s);
+        EXPECT_LT(loop::current()->now() - failing_since, 21s);
+        server.mutable_additional_addresses(2)->mutable_address()->mutable_socket_address()->set_port_value(
+            t.port(1));
+        t.offer_cluster(c, a);
+        co_await sleep_for(30s);
+        const std::string recovered = co_await ask(failing);
+        EXPECT_EQ(recovered, "1") << policy;
+        t.backends_[1]->connections.clear();
+      }
+      work.request_stop();
+      co_await work.join();
+      co_await breaks.close();
+      co_await silent.close();
+    }
+  };
+  play(steps::all(*this));
+}
+
 TEST_F(XdsChannel, LeavesAnAddressThatAnEndpointNoLongerHas) {
   offer_route_to("a");
   const auto with = [](const std::vector<std::uint16_t>& ports) {
@@ -1078,18 +1442,23 @@ TEST_F(XdsChannel, ResolvesTheNameOfAClusterAgainWhenItsServerIsLost) {
   play(steps::all(stub(), *this));
 }
 
-TEST_F(XdsChannel, EjectsAServerThatFails) {
-  offer_route_to("a");
+// Ejects servers more than half of whose calls fail, if three have had calls.
+wire::Cluster judging_cluster(int interval_s) {
   auto c = eds_cluster("a");
   auto* const o = c.mutable_outlier_detection();
-  o->mutable_interval()->set_seconds(1);
+  o->mutable_interval()->set_seconds(interval_s);
   o->mutable_max_ejection_percent()->set_value(50);
   o->mutable_enforcing_success_rate()->set_value(0);
   o->mutable_enforcing_failure_percentage()->set_value(100);
   o->mutable_failure_percentage_threshold()->set_value(50);
   o->mutable_failure_percentage_minimum_hosts()->set_value(3);
   o->mutable_failure_percentage_request_volume()->set_value(5);
-  offer_cluster(c, assignment("a", {{port(0)}, {port(1)}, {port(2)}}));
+  return c;
+}
+
+TEST_F(XdsChannel, EjectsAServerThatFails) {
+  offer_route_to("a");
+  offer_cluster(judging_cluster(1), assignment("a", {{port(0)}, {port(1)}, {port(2)}}));
   backends_[1]->failures = 1'000'000;
   backends_[1]->failure = status_code::internal;
   struct steps {
@@ -1106,6 +1475,30 @@ TEST_F(XdsChannel, EjectsAServerThatFails) {
     }
   };
   play(steps::all(stub()));
+}
+
+// gRFC A75
+TEST_F(XdsChannel, JudgesTheServersOfAllPrioritiesTogether) {
+  offer_route_to("a");
+  offer_cluster(judging_cluster(10), assignment("a", {{port(0), 0}, {port(1), 1}, {port(2), 1}}));
+  backends_[0]->failures = 1'000'000;
+  backends_[0]->failure = status_code::internal;
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t) {
+      counts first = co_await ask_often(by, 30);
+      EXPECT_EQ(first["INTERNAL: as the test wants"], 30);
+      t.offer_cluster(judging_cluster(10), assignment("a", {{t.port(0), 1}, {t.port(1), 0}, {t.port(2), 0}}));
+      co_await sleep_for(1s);
+      counts others = co_await ask_often(by, 60);
+      EXPECT_EQ(others["1"] + others["2"], 60);
+      co_await sleep_for(10s);
+      t.offer_cluster(judging_cluster(10), assignment("a", {{t.port(0), 0}, {t.port(1), 1}, {t.port(2), 1}}));
+      co_await sleep_for(1s);
+      counts after = co_await ask_often(by, 60);
+      EXPECT_EQ(after["1"] + after["2"], 60);
+    }
+  };
+  play(steps::all(stub(), *this));
 }
 
 TEST_F(XdsChannel, AppliesTheTimeoutsAndRetriesOfRoutes) {
@@ -1178,6 +1571,34 @@ TEST_F(XdsChannel, TheAuthorityIsTheNameOfTheServerIfATrustedControlPlaneSaysSo)
     }
   };
   play(steps::all(stub(bootstrap_json(R"(["trusted_xds_server"])")), stub(), *this, a));
+}
+
+// What is known of a server is found by each of its addresses: the first one may leave, and the connection to
+// another one stays.
+TEST_F(XdsChannel, AServerWhoseFirstAddressLeavesKeepsItsName) {
+  offer_routes([](wire::VirtualHost& h) {
+    add_route(h, "a")->mutable_route()->mutable_auto_host_rewrite()->set_value(true);
+  });
+  const auto with = [this](bool first) {
+    wire::ClusterLoadAssignment a = assignment("a", {{first ? refused_port : port(0)}});
+    auto& server = *a.mutable_endpoints(0)->mutable_lb_endpoints(0)->mutable_endpoint();
+    server.set_hostname("zero.example");
+    if (first) set_address(*server.add_additional_addresses()->mutable_address(), "127.0.0.1", port(0));
+    return a;
+  };
+  offer_cluster(eds_cluster("a"), with(true));
+  struct steps {
+    static task<> all(generic_stub by, XdsChannel& t, wire::ClusterLoadAssignment later) {
+      (void)co_await ask(by);
+      EXPECT_EQ(t.backends_[0]->authority, "zero.example");
+      t.plane_.offer(resource_kind::endpoints, "a", later);
+      co_await sleep_for(1s);
+      (void)co_await ask(by);
+      EXPECT_EQ(t.backends_[0]->authority, "zero.example");
+      EXPECT_EQ(t.backends_[0]->connections.size(), 1u);
+    }
+  };
+  play(steps::all(stub(bootstrap_json(R"(["trusted_xds_server"])")), *this, with(false)));
 }
 
 // gRFC A86
@@ -1307,6 +1728,44 @@ TEST_F(XdsChannel, AControlPlaneChoosesAPolicyOfTheProgram) {
 }
 
 // Quoted by docs/guides/xds.md.
+// gRFC A61: the addresses of a name are those of one server, whatever the policy.
+TEST_F(XdsChannel, TheServerOfANameIsUnderThePolicyOfItsCluster) {
+  struct counting final : client::pick_policy {
+    explicit counting(int& n) : picks(n) {}
+    std::size_t pick(std::span<const client::pick_candidate> ready, const client::pick_info&) override {
+      ++picks;
+      EXPECT_EQ(ready.size(), 1u);
+      EXPECT_EQ(ready.front().where().other_addresses().size(), 1u);
+      return 0;
+    }
+    int& picks;
+  };
+  offer_route_to("a");
+  wire::Cluster c = cluster_by_name("a", "movies.example", port(1));
+  wire::TypedStruct config;
+  config.set_type_url("type.googleapis.com/example.Counting");
+  *c.mutable_load_balancing_policy()
+       ->add_policies()
+       ->mutable_typed_extension_config()
+       ->mutable_typed_config() = packed("xds.type.v3.TypedStruct", config);
+  plane_.offer(resource_kind::cluster, "a", c);
+  world_.set_name("movies.example", sim::name_record().address("10.0.0.77").address("127.0.0.1"));
+  int picks = 0;
+  xds_options mesh;
+  mesh.bootstrap = bootstrap_json();
+  mesh.policies["example.Counting"] = [&picks](std::string_view) -> result<balancing> {
+    return balancing::by([&picks](std::uint64_t) { return std::make_unique<counting>(picks); });
+  };
+  struct steps {
+    static task<> all(generic_stub by, int& picks) {
+      counts answers = co_await ask_often(by, 3);
+      EXPECT_EQ(answers["1"], 3);
+      EXPECT_EQ(picks, 3);
+    }
+  };
+  play(steps::all(stub(mesh), picks));
+}
+
 TEST_F(XdsChannel, PoliciesOfTheProgramHaveNames) {
   offer_route_to("a");
   offer_cluster("a", {{port(0)}});

@@ -14,21 +14,26 @@
 #include "coracle/xds/csds_service.hpp"
 #include "coracle/xds/xds.hpp"
 #include "support/certificates.hpp"
+#include "support/kept_log.hpp"
 #include "unit/xds/control_plane.hpp"
 #include "unit/xds/inbound_builders.hpp"
 #include "xds/serving/inbound.hpp"
+#include "xds/serving/server_client.hpp"
 #include "xds/wire/rbac.pb.h"
 #include "xds/wire/status.pb.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -38,6 +43,7 @@ namespace {
 using namespace testing_resources;
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -101,7 +107,8 @@ class XdsServer : public testing::Test {
     EXPECT_EQ(plane_server_->listen("127.0.0.1:0", insecure()), status());
   }
 
-  void serve(const server_credentials& with = insecure(), duration grace = 1min) {
+  void serve(const server_credentials& with = insecure(), duration grace = 1min,
+             const server_options& of_server = {}) {
     xds_server_options options;
     options.mesh.bootstrap = bootstrap_for(plane_server_->port());
     options.drain_grace = grace;
@@ -109,7 +116,7 @@ class XdsServer : public testing::Test {
       EXPECT_EQ(at.port(), server_->port());
       modes_.push_back(mode);
     };
-    server_.emplace(runtime_);
+    server_.emplace(runtime_, of_server);
     server_->set_fallback(service_);
     xds_server mesh(*server_, options);
     EXPECT_EQ(mesh.listen("127.0.0.1:0", with), status());
@@ -133,7 +140,8 @@ class XdsServer : public testing::Test {
   }
   void wait(duration d) { sync_wait(runtime_, runtime_.at(0), pause(d)); }
 
-  sim::world world_{1};
+  testing_support::kept_log log_;
+  sim::world world_{1, sim::world_options{.log = &log_}};
   runtime& runtime_ = world_.host("host");
   control_plane plane_;
   answering service_;
@@ -149,6 +157,35 @@ TEST_F(XdsServer, ServesWhatItsListenerAccepts) {
   EXPECT_EQ(answer(stub()), "plaintext");
   EXPECT_THAT(modes_, ElementsAre(status()));
   EXPECT_THAT(plane_.rejections, IsEmpty());
+}
+
+// gRFC A47. The control plane of the other names is not asked.
+TEST_F(XdsServer, FollowsAListenerOfAnAuthority) {
+  server others(runtime_);
+  control_plane plane_of_others;
+  others.set_fallback(plane_of_others);
+  ASSERT_EQ(others.listen("127.0.0.1:0", insecure()), status());
+  const auto server_json = [](std::uint16_t port) {
+    return R"("xds_servers":[{"server_uri":"127.0.0.1:)" + std::to_string(port) +
+           R"(","channel_creds":[{"type":"insecure"}]}])";
+  };
+  const std::string prefix = "xdstp://a/envoy.config.listener.v3.Listener/inbound/";
+  xds_server_options options;
+  options.mesh.bootstrap =
+      "{" + server_json(others.port()) + R"(,"authorities":{"a":{)" + server_json(plane_server_->port()) +
+      R"(}},"server_listener_resource_name_template":")" + prefix + R"(%s?env=test","node":{"id":"n"}})";
+  server_.emplace(runtime_);
+  server_->set_fallback(service_);
+  xds_server mesh(*server_, options);
+  ASSERT_EQ(mesh.listen("[::1]:0", insecure()), status());
+  wire::Listener l = inbound_listener_at("::1", server_->port());
+  l.set_name(prefix + "%5B::1%5D:" + std::to_string(server_->port()) + "?env=test");
+  offer(l);
+  wait(1s);
+  const generic_stub by(channel(runtime_, "[::1]:" + std::to_string(server_->port()), insecure()));
+  EXPECT_EQ(answer(by), "plaintext");
+  EXPECT_THAT(plane_.rejections, IsEmpty());
+  EXPECT_EQ(plane_of_others.streams(), 0u);
 }
 
 // Quoted by docs/guides/xds.md.
@@ -177,6 +214,69 @@ void add_rbac(wire::HttpConnectionManager& to, const std::string& path, std::uin
   both.add_rules()->set_destination_port(port);
   policy.add_principals()->set_any(true);
   add_filter(to, "rbac", packed("envoy.extensions.filters.http.rbac.v3.RBAC", by));
+}
+
+// The listeners of all servers of a runtime (gRFC A71).
+TEST_F(XdsServer, ListenersHaveOneClientOfControlPlanes) {
+  serve();
+  answering beside;
+  server another(runtime_);
+  another.set_fallback(beside);
+  xds_server_options options;
+  options.mesh.bootstrap = bootstrap_for(plane_server_->port());
+  xds_server mesh(another, options);
+  ASSERT_EQ(mesh.listen("127.0.0.1:50051", insecure()), status());
+  ASSERT_EQ(mesh.listen("127.0.0.1:50052", insecure()), status());
+  offer(listener_of_server());
+  offer(inbound_listener_at("127.0.0.1", 50051));
+  offer(inbound_listener_at("127.0.0.1", 50052));
+  wait(1s);
+  EXPECT_EQ(plane_.streams(), 1u);
+  const generic_stub first(channel(runtime_, "127.0.0.1:50051", insecure()));
+  const generic_stub second(channel(runtime_, "127.0.0.1:50052", insecure()));
+  EXPECT_EQ(answer(first), "plaintext");
+  EXPECT_EQ(answer(second), "plaintext");
+  // One that drains leaves the others what they have.
+  sync_wait(runtime_, runtime_.at(0), server_->drain(duration::zero()));
+  wait(1s);
+  EXPECT_EQ(plane_.streams(), 1u);
+  EXPECT_EQ(answer(second), "plaintext");
+  sync_wait(runtime_, runtime_.at(0), another.drain(duration::zero()));
+  wait(1s);
+  EXPECT_EQ(plane_.streams(), 0u);
+}
+
+// Without memory, it may fail. What is in use stays until the next one knows more.
+TEST_F(XdsServer, AClientOfControlPlanesThatHasFailedIsReplaced) {
+  serve();
+  offer(listener_of_server());
+  wait(1s);
+  EXPECT_EQ(answer(stub()), "plaintext");
+  struct steps {
+    static task<> fail(std::string bootstrap_text) {
+      const auto client =
+          server_client::join(std::make_shared<const bootstrap>(parse_bootstrap(bootstrap_text).value()),
+                              std::make_shared<const xds_options>());
+      client->driver().watch(resource_kind::listener, "beside",
+                             [](const watch_event&) { throw std::bad_alloc(); });
+      co_await client->failed();
+    }
+  };
+  sync_wait(runtime_, runtime_.at(0), steps::fail(bootstrap_for(plane_server_->port())));
+  EXPECT_THAT(log_.text(), HasSubstr("the client of control planes for #server begins again"));
+  EXPECT_EQ(answer(stub()), "plaintext");
+  wait(5s);
+  EXPECT_EQ(plane_.streams(), 1u);
+  EXPECT_EQ(answer(stub()), "plaintext");
+  EXPECT_THAT(modes_, ElementsAre(status()));
+  wire::Listener l = listener_of_server();
+  wire::HttpConnectionManager m = manager_of_rds("r");
+  add_rbac(m, "/a.A/Other", server_->port());
+  set_manager(*l.mutable_filter_chains(0), m);
+  plane_.offer(resource_kind::route_configuration, "r", accepting_routes("r"));
+  offer(l);
+  wait(1s);
+  EXPECT_THAT(answer(stub()), HasSubstr("PERMISSION_DENIED"));
 }
 
 TEST_F(XdsServer, AdmitsTheCallsThatItsRbacFilterAdmits) {
@@ -239,6 +339,63 @@ TEST_F(XdsServer, DoesNotServeWithTheAddressOfAnotherServer) {
   ASSERT_THAT(modes_, SizeIs(1));
   EXPECT_THAT(std::string(modes_[0].message()), HasSubstr("which is not that of the server"));
   EXPECT_THAT(answer(stub()), HasSubstr("UNAVAILABLE"));
+}
+
+// Without on_serving_change: a line for each change, and none without one.
+TEST_F(XdsServer, ItsLogSaysWhenItServes) {
+  xds_server_options options;
+  options.mesh.bootstrap = bootstrap_for(plane_server_->port());
+  server_.emplace(runtime_);
+  server_->set_fallback(service_);
+  xds_server mesh(*server_, options);
+  ASSERT_EQ(mesh.listen("127.0.0.1:0", insecure()), status());
+  const std::string at = "xDS: 127.0.0.1:" + std::to_string(server_->port());
+  const auto lines = [&] {
+    std::vector<std::string> all;
+    std::istringstream text(log_.text());
+    for (std::string line; std::getline(text, line);)
+      if (const auto begin = line.find(at); begin != line.npos) all.push_back(line.substr(begin + at.size()));
+    return all;
+  };
+  wait(1s);
+  EXPECT_THAT(lines(), IsEmpty()) << "nothing is known yet";
+  wire::Listener right = listener_of_server();
+  wire::Listener wrong = right;
+  set_address(*wrong.mutable_address(), "127.0.0.2", 1);
+  const std::string why =
+      " does not serve: the Listener of the control plane has the address 127.0.0.2:1, which is not that of "
+      "the "
+      "server";
+  std::vector<std::string> expected;
+  for (int i = 0; i < 3; ++i) {
+    offer(right);
+    wait(1s);
+    expected.emplace_back(" serves");
+    EXPECT_EQ(lines(), expected);
+    // Other chains, and the same again.
+    right.mutable_filter_chains(0)->set_name("chain " + std::to_string(i));
+    offer(right);
+    wait(1s);
+    offer(right);
+    wait(1s);
+    EXPECT_EQ(lines(), expected);
+    EXPECT_EQ(answer(stub()), "plaintext");
+    wrong.mutable_filter_chains(0)->set_name("wrong " + std::to_string(i));
+    offer(wrong);
+    wait(1s);
+    expected.push_back(why);
+    EXPECT_EQ(lines(), expected);
+    // Another Listener that is wrong for the same reason.
+    wrong.mutable_filter_chains(0)->set_name("another " + std::to_string(i));
+    offer(wrong);
+    wait(1s);
+    EXPECT_EQ(lines(), expected);
+  }
+  // Another reason is a change.
+  set_address(*wrong.mutable_address(), "127.0.0.3", 1);
+  offer(wrong);
+  wait(1s);
+  EXPECT_THAT(lines(), SizeIs(expected.size() + 1));
 }
 
 TEST_F(XdsServer, AnInvalidListenerIsRejected) {
@@ -496,6 +653,117 @@ TEST_F(XdsServer, TheGraceOfADrainEndsCalls) {
   };
   std::string before;
   sync_wait(runtime_, runtime_.at(0), steps::all(*this, stub(), before));
+}
+
+// A server that stops: it serves for leave_time, and then its calls have drain_grace. Each call has a
+// connection of its own or not, is short or takes 5 s, and begins when it does.
+class calls_at_the_end {
+ public:
+  explicit calls_at_the_end(XdsServer& of) : of_(of), old_(of.stub()) {}
+  // How a call has ended, or "" until then.
+  std::string& spawn(scope& in, const char* path, bool by_new_connection = false) {
+    std::string& to = ends_.emplace_back();
+    in.spawn(make(by_new_connection ? of_.stub() : old_, path, to));
+    return to;
+  }
+  // One each 100 ms by either connection, until `end`.
+  task<> make_many(time_point end) {
+    scope all{co_await coro::this_environment()};
+    while (of_.runtime_.at(0).now() < end) {
+      spawn(all, "/a.A/Fast");
+      spawn(all, "/a.A/Fast", true);
+      co_await sleep_for(100ms);
+    }
+    co_await all.join();
+  }
+  [[nodiscard]] const std::deque<std::string>& ends() const noexcept { return ends_; }
+
+ private:
+  static task<> make(generic_stub by, const char* path, std::string& to) { to = co_await ask(by, path); }
+
+  XdsServer& of_;
+  const generic_stub old_;
+  std::deque<std::string> ends_;
+};
+
+TEST_F(XdsServer, LosesNoCallWhileItLeavesAndEndsThoseThatTakeLongerThanTheGrace) {
+  server_options of_server;
+  of_server.leave_time = 10s;
+  of_server.drain_grace = 2s;
+  serve(insecure(), 1min, of_server);
+  offer(listener_of_server());
+  wait(1s);
+  struct steps {
+    static task<> all(XdsServer& t) {
+      calls_at_the_end short_ones(t);
+      calls_at_the_end long_ones(t);
+      scope calls{co_await coro::this_environment()};
+      std::string& before = long_ones.spawn(calls, "/a.A/Slow");
+      t.server_->stop();
+      const time_point left = t.runtime_.at(0).now();
+      co_await sleep_for(3s);
+      // The control plane still configures it: the connections so far drain.
+      wire::Listener l = t.listener_of_server();
+      l.mutable_filter_chains(0)->set_name("another");
+      t.offer(l);
+      co_await short_ones.make_many(left + 8s);
+      std::string& in_grace = long_ones.spawn(calls, "/a.A/Slow");  // until 13 s: the grace ends at 12 s
+      std::string& in_time = long_ones.spawn(calls, "/a.A/Fast", true);
+      co_await sleep_for(1900ms);
+      EXPECT_EQ(before, "plaintext");
+      EXPECT_EQ(in_time, "plaintext");
+      std::string& last = long_ones.spawn(calls, "/a.A/Fast", true);
+      co_await sleep_for(50ms);
+      EXPECT_EQ(last, "plaintext") << "0.1 s before the end of leave_time";
+      co_await sleep_for(150ms);
+      std::string& late = long_ones.spawn(calls, "/a.A/Fast", true);
+      co_await sleep_for(100ms);
+      EXPECT_THAT(late, HasSubstr("UNAVAILABLE")) << "after it";
+      EXPECT_EQ(in_grace, "");
+      co_await calls.join();
+      EXPECT_THAT(in_grace, HasSubstr("UNAVAILABLE"));
+      const duration took = t.runtime_.at(0).now() - left;
+      EXPECT_GE(took, 12s);
+      EXPECT_LT(took, 12500ms) << "the call was ended when the grace was over";
+      EXPECT_GT(short_ones.ends().size(), 90u);
+      EXPECT_THAT(short_ones.ends(), Each("plaintext"));
+    }
+  };
+  sync_wait(runtime_, runtime_.at(0), steps::all(*this));
+  EXPECT_THAT(modes_, ElementsAre(status()));
+  EXPECT_THAT(plane_.rejections, IsEmpty());
+  wait(1s);
+  EXPECT_EQ(plane_.streams(), 0u);
+}
+
+// What drains because of an update ends by xds_server_options::drain_grace, also while the server leaves.
+TEST_F(XdsServer, TheGraceOfAnUpdateHoldsWhileItLeaves) {
+  server_options of_server;
+  of_server.leave_time = 1min;
+  serve(insecure(), 1s, of_server);
+  offer(listener_of_server());
+  wait(1s);
+  struct steps {
+    static task<> all(XdsServer& t) {
+      calls_at_the_end calls_made(t);
+      scope calls{co_await coro::this_environment()};
+      std::string& before = calls_made.spawn(calls, "/a.A/Slow");
+      co_await sleep_for(1s);
+      t.server_->stop();
+      co_await sleep_for(1s);
+      wire::Listener l = t.listener_of_server();
+      l.mutable_filter_chains(0)->set_name("another");
+      t.offer(l);
+      co_await sleep_for(500ms);
+      EXPECT_EQ(before, "");
+      std::string& after = calls_made.spawn(calls, "/a.A/Slow");
+      co_await sleep_for(1s);
+      EXPECT_THAT(before, HasSubstr("UNAVAILABLE"));
+      co_await calls.join();
+      EXPECT_EQ(after, "plaintext");
+    }
+  };
+  sync_wait(runtime_, runtime_.at(0), steps::all(*this));
 }
 
 TEST_F(XdsServer, SaysWhatItCannotListenOn) {

@@ -22,7 +22,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace coracle::xds::xds_tls_test {
 namespace {
@@ -314,6 +316,43 @@ TEST_F(XdsTls, AClusterThatGetsTlsHasNewConnections) {
   EXPECT_EQ(answer(by), "tls to no name by ada.example");
 }
 
+// The server of the name "movies.example" loses its first address to another one, and is connected to by the
+// next one: with its own name, and not with that of the server that has the first address now.
+TEST_F(XdsTls, AServerKeepsItsNameWhenItsFirstAddressBecomesThatOfAnother) {
+  serve_plane();
+  std::vector<std::unique_ptr<server>> servers;
+  for (int i = 0; i < 3; ++i) {
+    servers.push_back(std::make_unique<server>(runtime_));
+    servers.back()->set_fallback(service_);
+    ASSERT_EQ(servers.back()->listen("127.0.0.1:0", served_as("server")), status());
+  }
+  const auto port = [&](std::size_t i) { return servers[i]->port(); };
+  const auto add = [](wire::LocalityEndpoints& to, const std::string& host, std::uint16_t first,
+                      std::optional<std::uint16_t> second) {
+    auto& e = *add_endpoint(to, "127.0.0.1", first)->mutable_endpoint();
+    e.set_hostname(host);
+    if (second) set_address(*e.add_additional_addresses()->mutable_address(), "127.0.0.1", *second);
+  };
+  wire::ClusterLoadAssignment a;
+  a.set_cluster_name("a");
+  add(*add_locality(a, "z", 1), "movies.example", port(0), port(1));
+  plane_.offer(resource_kind::endpoints, "a", a);
+  wire::UpstreamTlsContext t = verified_by("files");
+  t.set_auto_host_sni(true);
+  offer_cluster(t);
+  const generic_stub by = stub();
+  EXPECT_EQ(answer(by), "tls to movies.example");
+  a.clear_endpoints();
+  auto& both = *add_locality(a, "z", 1);
+  add(both, "movies.example", port(1), std::nullopt);
+  add(both, "localhost", port(2), port(0));
+  plane_.offer(resource_kind::endpoints, "a", a);
+  wait(1s);
+  std::set<std::string> names;
+  for (int i = 0; i < 10; ++i) names.insert(answer(by));
+  EXPECT_THAT(names, testing::ElementsAre("tls to localhost", "tls to movies.example"));
+}
+
 TEST_F(XdsTls, CallCredentialsNeedAFallbackWithTls) {
   serve_plane();
   serve(mutual("server"));
@@ -364,6 +403,7 @@ TEST_F(XdsTls, TheControlPlaneGetsATokenOverTls) {
   EXPECT_EQ(answer(stub(insecure(), bootstrap_json(creds))), "plaintext");
   EXPECT_THAT(plane_.tokens, Contains("Bearer " + std::string(token)));
   std::filesystem::remove(path);
+  wait(1s);  // until the client of that channel has ended, which another channel would share
   EXPECT_THAT(answer(stub(insecure(), bootstrap_json(creds))),
               AllOf(HasSubstr("UNAVAILABLE"), HasSubstr(path)));
 }
@@ -392,12 +432,51 @@ TEST_F(XdsTls, TheAuthoritiesMayBeThoseOfTheSystem) {
   ::setenv("SSL_CERT_FILE", certificate("ca.pem").c_str(), 1);
   EXPECT_EQ(answer(stub()), "tls to no name");
   ::setenv("SSL_CERT_FILE", certificate("other_ca.pem").c_str(), 1);
+  wait(1s);
   EXPECT_THAT(answer(stub()), HasSubstr("not issued by a trusted CA"));
   // Without a name to check, every certificate of a public CA would do.
   t.mutable_common_tls_context()->mutable_validation_context()->clear_match_subject_alt_names();
   offer_cluster(t);
   EXPECT_THAT(answer(stub()), HasSubstr("set match_subject_alt_names"));
   ::unsetenv("SSL_CERT_FILE");
+}
+
+// gRFC A81
+TEST_F(XdsTls, ARewrittenAuthorityMustBeInTheCertificateForCredentialsOfTheProgram) {
+  serve_plane();
+  auto routes = routes_to("r", "a");
+  routes.mutable_virtual_hosts(0)->mutable_routes(0)->mutable_route()->mutable_auto_host_rewrite()->set_value(
+      true);
+  plane_.offer(resource_kind::route_configuration, "r", routes);
+  std::string trusted = bootstrap_json();
+  trusted.insert(trusted.find(R"("channel_creds")"), R"("server_features":["trusted_xds_server"],)");
+  const auto offer_hostname = [this](const std::string& name) {
+    wire::ClusterLoadAssignment a;
+    a.set_cluster_name("a");
+    auto* const e = add_endpoint(*add_locality(a, "z", 1), "127.0.0.1", server_->port());
+    e->mutable_endpoint()->set_hostname(name);
+    plane_.offer(resource_kind::endpoints, "a", a);
+  };
+  offer_cluster();
+  tls::client_options own = testing_support::trusting("ca");
+  own.target_name = "localhost";
+  for (const bool is_fallback : {false, true}) {
+    serve(served_as("server"));
+    offer_hostname("movies.example");
+    const generic_stub by = stub(is_fallback ? xds_credentials(own) : channel_credentials(own), trusted);
+    EXPECT_EQ(answer(by), "tls to localhost");
+    offer_hostname("other.example");
+    wait(1s);
+    EXPECT_THAT(answer(by), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("is not valid for \"other.example\"")));
+    offer_hostname("movies.example");
+    wait(1s);
+    EXPECT_EQ(answer(by), "tls to localhost");
+  }
+  // The control plane says which names it accepts.
+  serve(mutual("server"));
+  offer_hostname("other.example");
+  offer_cluster(mutually_verified());
+  EXPECT_EQ(answer(stub(xds_credentials(insecure()), trusted)), "tls to no name by ada.example");
 }
 
 // gRFC A87
@@ -419,7 +498,11 @@ TEST_F(XdsTls, TheAuthoritiesAreThoseOfTheTrustDomainOfTheServer) {
   wait(1s);
   EXPECT_THAT(answer(by), HasSubstr("the SPIFFE bundle map does not have its trust domain, example"));
   write_bundles("example", "other_ca");
+  wait(2s);
   EXPECT_THAT(answer(stub()), HasSubstr("not issued by a trusted CA"));
+  std::ofstream(bundles_, std::ios::binary) << R"({"trust_domains":{}})";
+  wait(2s);
+  EXPECT_THAT(answer(stub()), HasSubstr("the SPIFFE bundle map does not have its trust domain, example"));
   std::filesystem::remove(bundles_);
 }
 

@@ -8,6 +8,8 @@
 
 #include "coracle/tls/server_options.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace grpc::experimental {
@@ -47,6 +49,22 @@ coracle::tls::peer_verifier verifier_of(const TlsCredentialsOptions& options) {
       [by = options.verifier()->by()](const coracle::tls::peer_certificate& c) { return verdict_on(c, *by); };
 }
 
+coracle::tls::revocation_options revocation_of(const TlsCredentialsOptions& options) {
+  coracle::tls::revocation_options to;
+  if (!options.crls()) return to;
+  const CrlProvider::sources& from = options.crls()->from();
+  to.pem = from.texts;
+  to.directory = from.directory;
+  constexpr std::chrono::seconds longest = std::chrono::hours(24 * 365 * 100);
+  if (!from.directory.empty()) to.interval = std::min(from.interval, longest);
+  to.deny_undetermined = from.deny_undetermined;
+  if (from.on_error)
+    to.on_error = [tell = from.on_error](const coracle::status& s) {
+      tell(internal::provider_status(std::string(s.message())));
+    };
+  return to;
+}
+
 }  // namespace
 
 std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOptions& options) {
@@ -61,6 +79,8 @@ std::shared_ptr<ChannelCredentials> TlsCredentials(const TlsChannelCredentialsOp
                             source_of(p->from(), own.private_key));
   }
   tls.verify = options.verifies();
+  tls.verify_authority = options.checks_call_host();
+  if (tls.verify) tls.revocation = revocation_of(options);
   tls.verifier = verifier_of(options);
   return std::make_shared<ChannelCredentials>(std::move(core));
 }
@@ -75,6 +95,7 @@ std::shared_ptr<ServerCredentials> TlsServerCredentials(const TlsServerCredentia
   if (const auto* const p = options.roots(); p && !p->from().roots.empty())
     tls.client_cas = {source_of(p->from(), p->from().roots)};
   tls.clients = internal::client_certificates_of(options.request_type());
+  if (tls.clients != coracle::tls::client_certificates::ignored) tls.revocation = revocation_of(options);
   tls.verifier = verifier_of(options);
   return std::make_shared<ServerCredentials>(std::make_shared<internal::server_credentials_core>(tls));
 }

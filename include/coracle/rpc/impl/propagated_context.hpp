@@ -4,6 +4,7 @@
 #include "coracle/base/log_record.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/baggage.hpp"
+#include "coracle/rpc/criticality.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/rpc/trace_context.hpp"
 
@@ -41,6 +42,10 @@ class propagated_context {
   // Returns the baggage that the client sent. Calls that the handler makes propagate it, with the changes
   // that are made here. The first use allocates.
   [[nodiscard]] coracle::baggage& baggage();
+  // Returns how much it matters that the call succeeds: the level that the client sent, as far as the server
+  // trusts it (server_options::max_criticality). Calls that the handler makes propagate it, unless they have
+  // call_options::criticality.
+  [[nodiscard]] coracle::criticality criticality() const noexcept;
   // Returns what measures the call; null if it is not measured. The same from the first handler on, so that
   // any loop may call it; the meter belongs to the loop of the call.
   [[nodiscard]] call_meter* meter() const noexcept { return meter_; }
@@ -62,9 +67,11 @@ class propagated_context {
 
   const coracle::metadata* received_ = nullptr;
   call_meter* meter_ = nullptr;
+  coracle::criticality max_criticality_ = coracle::criticality::critical;
 
  private:
-  friend void propagate(const coro::environment&, const coracle::metadata&, coracle::metadata&);
+  friend void propagate(const coro::environment&, const coracle::metadata&,
+                        std::optional<coracle::criticality>, coracle::metadata&);
   // What a handler or an interceptor has set in place of the received values.
   struct changes;
   struct delete_changes {
@@ -84,9 +91,13 @@ struct active_span {
 // propagated_context::begin_dropped_trace().
 [[nodiscard]] trace_context dropped_trace(std::uint64_t seed) noexcept;
 
-// Adds to `to` the trace and the baggage of the span and the call that a task works for, as received or as
-// changed by the handler. Skips keys that `own`, the metadata of the new call, already has.
-void propagate(const coro::environment& from, const coracle::metadata& own, coracle::metadata& to);
+// Adds to `to` the trace, the baggage and the criticality of the span and the call that a task works for, as
+// received or as changed by the handler; `level`, if it is set, replaces the criticality. Skips keys that
+// `own`, the metadata of the new call, already has.
+void propagate(const coro::environment& from, const coracle::metadata& own,
+               std::optional<coracle::criticality> level, coracle::metadata& to);
+// Returns the criticality of a request with this metadata, if the client may use levels up to `max`.
+[[nodiscard]] criticality criticality_of(const coracle::metadata& received, criticality max) noexcept;
 // Whether propagate() passes on the position in a trace by this key.
 [[nodiscard]] bool is_trace_key(std::string_view key) noexcept;
 

@@ -1,8 +1,10 @@
 // go-control-plane as a control plane, and grpc-go as its client and server, for tests/interop/xds*_test.py.
 //
-//	xds plane PORT ADS  Snapshots from lines of JSON; what clients request, as lines of JSON. If ADS is "true",
-//	                    requests that do not name all resources of their type get no response. Nodes whose
-//	                    id begins with "envoy" get the Listeners whose name does, and others the rest.
+//	xds plane PORT ADS  Snapshots from lines of JSON; what clients request, and the load that they report, as
+//	                    lines of JSON. If ADS is "true", requests that do not name all resources of their
+//	                    type get no response. Nodes whose id begins with "envoy" get the Listeners whose name
+//	                    does, and others the rest; Clusters whose name begins with "envoy" or "grpc" are for
+//	                    these nodes alone.
 //	xds client          Does what tests/interop/xds_peer.cpp says.
 //	xds server ADDRESS  The same for its role xds_server.
 //	xds authorized ADDRESS POLICY CERTIFICATE KEY CA
@@ -16,15 +18,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	clusters "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listeners "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	load_stats "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
@@ -37,6 +42,7 @@ import (
 	_ "google.golang.org/grpc/xds"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 func check(err error) {
@@ -74,6 +80,16 @@ type update struct {
 	Resources map[string][][]byte `json:"resources"`
 }
 
+func isFor(message proto.Message, kind string) bool {
+	switch one := message.(type) {
+	case *listeners.Listener:
+		return strings.HasPrefix(one.Name, envoy) == (kind == envoy)
+	case *clusters.Cluster:
+		return strings.HasPrefix(one.Name, kind) || !strings.HasPrefix(one.Name, envoy) && !strings.HasPrefix(one.Name, "grpc")
+	}
+	return true
+}
+
 func snapshotOf(u update, kind string) *cache.Snapshot {
 	byType := map[string][]types.Resource{}
 	for url, all := range u.Resources {
@@ -85,7 +101,7 @@ func snapshotOf(u update, kind string) *cache.Snapshot {
 			if unknown := message.ProtoReflect().GetUnknown(); len(unknown) > 0 {
 				check(fmt.Errorf("%s has unknown fields: %x", url, unknown))
 			}
-			if l, ok := message.(*listeners.Listener); ok && strings.HasPrefix(l.Name, envoy) != (kind == envoy) {
+			if !isFor(message, kind) {
 				continue
 			}
 			byType[url] = append(byType[url], message.(proto.Message))
@@ -121,6 +137,7 @@ func plane(port string, ads bool) {
 	check(err)
 	services := grpc.NewServer()
 	discovery.RegisterAggregatedDiscoveryServiceServer(services, server.NewServer(context.Background(), snapshots, callbacks))
+	load_stats.RegisterLoadReportingServiceServer(services, loads{})
 	fmt.Println("listening on", listener.Addr())
 	go func() { check(services.Serve(listener)) }()
 	lines := bufio.NewScanner(os.Stdin)
@@ -132,6 +149,57 @@ func plane(port string, ads bool) {
 			check(snapshots.SetSnapshot(context.Background(), kind, snapshotOf(u, kind)))
 		}
 		fmt.Println("{}")
+	}
+}
+
+// How often clients report; grpcio's does not do it more often.
+const loadInterval = time.Second
+
+// What a client has counted of a cluster since its last report: calls by the zone of their locality, and drops by category.
+type load struct {
+	Node       string              `json:"node"`
+	Cluster    string              `json:"cluster"`
+	Zones      map[string]zoneLoad `json:"zones"`
+	Categories map[string]uint64   `json:"categories"`
+	Dropped    uint64              `json:"dropped"`
+}
+
+type zoneLoad struct {
+	Successful uint64 `json:"successful"`
+	Errors     uint64 `json:"errors"`
+	Issued     uint64 `json:"issued"`
+}
+
+type loads struct {
+	load_stats.UnimplementedLoadReportingServiceServer
+}
+
+func (loads) StreamLoadStats(stream load_stats.LoadReportingService_StreamLoadStatsServer) error {
+	node := ""
+	for {
+		report, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if node == "" {
+			node = report.GetNode().GetId()
+			wanted := load_stats.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(loadInterval)}
+			if err := stream.Send(&wanted); err != nil {
+				return err
+			}
+		}
+		for _, of := range report.ClusterStats {
+			said := load{node, of.ClusterName, map[string]zoneLoad{}, map[string]uint64{}, of.TotalDroppedRequests}
+			for _, l := range of.UpstreamLocalityStats {
+				said.Zones[l.Locality.GetZone()] = zoneLoad{l.TotalSuccessfulRequests, l.TotalErrorRequests, l.TotalIssuedRequests}
+			}
+			for _, d := range of.DroppedRequests {
+				said.Categories[d.Category] = d.DroppedCount
+			}
+			text, err := json.Marshal(said)
+			check(err)
+			fmt.Println(string(text))
+		}
 	}
 }
 
@@ -152,19 +220,42 @@ var codec encoding.Codec = bytesCodec{}
 var names = strings.Fields("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED " +
 	"RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED")
 
+// The word that has calls begin at the same time, before its "=".
+const together = ":together"
+
 func call(connection *grpc.ClientConn, path string, fields []string) string {
 	about, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	step, shown := 0, ""
 	for _, field := range fields {
 		name, value, _ := strings.Cut(field, "=")
-		about = metadata.AppendToOutgoingContext(about, name, value)
+		switch name {
+		case ":timed":
+			step, _ = strconv.Atoi(value)
+		case ":shown":
+			shown = value
+		case together:
+		default:
+			about = metadata.AppendToOutgoingContext(about, name, value)
+		}
 	}
 	var nothing, reply []byte
-	if err := connection.Invoke(about, path, &nothing, &reply, grpc.ForceCodec(codec)); err != nil {
+	var header metadata.MD
+	begin := time.Now()
+	err := connection.Invoke(about, path, &nothing, &reply, grpc.ForceCodec(codec), grpc.Header(&header))
+	taken := int(time.Since(begin).Milliseconds())
+	answer := string(reply)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return names[status.Code(err)]
+		answer = names[status.Code(err)]
 	}
-	return string(reply)
+	if step > 0 {
+		answer += fmt.Sprintf("/%d", taken/step*step)
+	}
+	if shown != "" {
+		answer += "/" + strings.ReplaceAll(strings.Join(header.Get(shown), ","), " ", "")
+	}
+	return answer
 }
 
 func open(target string) *grpc.ClientConn {
@@ -199,6 +290,16 @@ func client() {
 		}
 		answers := map[string]int{}
 		more := true
+		if slices.Contains(words, together+"=1") {
+			more = false
+			each := make(chan string)
+			for range count {
+				go func() { each <- call(connection, words[2], words[3:]) }()
+			}
+			for range count {
+				answers[<-each]++
+			}
+		}
 		for i := 0; more && (count == 0 || i < count); i++ {
 			answers[call(connection, words[2], words[3:])]++
 			if count == 0 {

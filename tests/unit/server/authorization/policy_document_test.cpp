@@ -84,6 +84,36 @@ TEST(AuthorizationPolicy, PathsHaveAWildcardAtOneEnd) {
   EXPECT_FALSE(admits_path("", "/a.A/Call"));
 }
 
+// gRFC A43 knows exact texts, prefixes, suffixes and presence: any other star is a letter, as in grpc-go. A
+// rule that relies on more matches nothing, and one that denies does not deny.
+TEST(AuthorizationPolicy, AStarThatIsNotAtAnEndIsALetter) {
+  EXPECT_FALSE(admits_path("/a.*/Call", "/a.A/Call"));
+  EXPECT_TRUE(admits_path("/a.*/Call", "/a.*/Call"));
+  EXPECT_FALSE(admits_path("/a.*/*", "/a.A/Call"));
+  EXPECT_TRUE(admits_path("/a.*/*", "/a.*/Call"));
+  EXPECT_FALSE(admits_path("/a.A/**", "/a.A/Call"));
+  EXPECT_TRUE(admits_path("/a.A/**", "/a.A/*Call"));
+  const auto denying = parse_policy(R"({"name":"p","allow_rules":[{"name":"all"}],
+    "deny_rules":[{"name":"no","request":{"paths":["/a.*/Call"]}},
+                  {"name":"nor","source":{"principals":["spiffe://*/b"]}},
+                  {"name":"or","request":{"headers":[{"key":"x","values":["1*2"]}]}}]})");
+  ASSERT_EQ(denying.status(), status());
+  call_of_test call;
+  auth_context& tls = call.use_tls();
+  tls.peer_verified(true).identities({{peer_identity::kind::uri, "spiffe://a/b"}});
+  call.headers.add("x", "132");
+  EXPECT_TRUE(admits(*denying, call));
+  call.path = "/a.*/Call";
+  EXPECT_FALSE(admits(*denying, call));
+  call.path = "/a.A/Call";
+  tls.identities({{peer_identity::kind::uri, "spiffe://*/b"}});
+  EXPECT_FALSE(admits(*denying, call));
+  call_of_test other;
+  EXPECT_TRUE(admits(*denying, other));
+  other.headers.add("x", "1*2");
+  EXPECT_FALSE(admits(*denying, other));
+}
+
 TEST(AuthorizationPolicy, ARuleWithoutContentMatchesEveryCall) {
   const call_of_test call;
   EXPECT_TRUE(admits(rule(R"("source":{},"request":{})"), call));

@@ -4,8 +4,10 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
+#include <grpcpp/security/tls_crl_provider.h>
 #include <grpcpp/support/config.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,10 +30,15 @@ class TlsCredentialsOptions {
   /// Runs after the verification of the certificate, which it cannot replace: a client always verifies the name of
   /// its target, unless set_verify_server_certs(false).
   void set_certificate_verifier(std::shared_ptr<CertificateVerifier> verifier) { verifier_ = std::move(verifier); }
-  /// Has no effect: see ClientContext::set_authority().
-  void set_check_call_host(bool /*check*/) {}
-  void set_crl_directory(const std::string& path)
-      CORACLE_GRPCPP_MISSING("revocation lists do not exist: reject certificates in a verifier");
+  /// Whether the server's certificate must have the name of ClientContext::set_authority() as well; without it the call
+  /// ends with UNAVAILABLE. Default: true.
+  void set_check_call_host(bool check) { check_call_host_ = check; }
+  /// The certificates of the other side are verified by the provider's CRLs, if they are verified.
+  void set_crl_provider(std::shared_ptr<CrlProvider> provider) { crls_ = std::move(provider); }
+  /// The same by the CRLs of a directory, whatever the names of its files are. It is read again each minute.
+  void set_crl_directory(const std::string& path) {
+    crls_ = std::make_shared<CrlProvider>(CrlProvider::sources{{}, path, std::chrono::minutes(1), false, {}});
+  }
   void set_tls_session_key_log_file_path(const std::string& path)
       CORACLE_GRPCPP_MISSING("the keys of sessions are not logged: InsecureChannelCredentials(), to see what is sent");
 
@@ -39,12 +46,16 @@ class TlsCredentialsOptions {
   const CertificateProviderInterface* roots() const { return roots_ ? provider_.get() : nullptr; }
   const CertificateProviderInterface* identities() const { return identities_ ? provider_.get() : nullptr; }
   const std::shared_ptr<CertificateVerifier>& verifier() const { return verifier_; }
+  const CrlProvider* crls() const { return crls_.get(); }
+  bool checks_call_host() const { return check_call_host_; }
 
  private:
   std::shared_ptr<CertificateProviderInterface> provider_;
   std::shared_ptr<CertificateVerifier> verifier_;
+  std::shared_ptr<CrlProvider> crls_;
   bool roots_ = false;
   bool identities_ = false;
+  bool check_call_host_ = true;
 };
 
 class TlsChannelCredentialsOptions final : public TlsCredentialsOptions {

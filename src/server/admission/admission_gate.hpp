@@ -1,0 +1,57 @@
+// admission_gate: admission_control on a loop, with its clock and its timer.
+#pragma once
+
+#include "coracle/runtime/loop.hpp"
+#include "server/admission/admission_control.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace coracle::server_internal {
+
+// Belongs to the shard of its loop. Its calls must have ended before it is destroyed.
+class admission_gate final : private coro::timer {
+ public:
+  using verdict = admission_control::verdict;
+  using entry = admission_control::entry;
+
+  admission_gate(loop& on, const admission_options& o, std::size_t methods);
+  admission_gate(const admission_gate&) = delete;
+  admission_gate& operator=(const admission_gate&) = delete;
+  ~admission_gate();
+
+  // See admission_control.
+  [[nodiscard]] verdict check(std::uint32_t method, criticality level, time_point deadline) noexcept {
+    return control_.check(method, level, deadline, loop_.now());
+  }
+  [[nodiscard]] entry enter(limited_call& c) noexcept;
+  void ended(const limited_call& c, bool ok) noexcept;
+  void released() noexcept;
+  void gave_up(limited_call& c) noexcept { control_.gave_up(c); }
+
+  // A call was rejected. Logs that now and then. Returns when its client may retry if that was because of
+  // overload, in milliseconds as in gRFC A6: negative for calls that should not be retried.
+  [[nodiscard]] int count_rejection(criticality level, bool too_late) noexcept;
+
+  [[nodiscard]] std::uint64_t rejected() const noexcept { return rejected_; }
+  [[nodiscard]] const admission_control& control() const noexcept { return control_; }
+
+ private:
+  // A runnable that outlives the gate if it is destroyed meanwhile.
+  struct posted_advance;
+  void advance() noexcept;
+  void schedule() noexcept;
+  // At intervals, because a line costs more than a rejection.
+  void log_rejections(bool too_late);
+
+  loop& loop_;
+  admission_control control_;
+  posted_advance* const posted_;
+  std::uint64_t rejected_ = 0;
+  std::uint64_t logged_ = 0;  // of them
+  time_point log_at_{};
+};
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,95 @@
+// waiting_line: the calls of a loop that wait until they may run.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/rpc/criticality.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::server_internal {
+
+// A call that counts for the limit of its loop, or waits for that. It leaves the line before it is
+// destroyed.
+class limited_call {
+ public:
+  limited_call() noexcept = default;
+  limited_call(const limited_call&) = delete;
+  limited_call& operator=(const limited_call&) = delete;
+
+  std::uint32_t method = 0;
+  criticality level = criticality::critical;
+  time_point deadline = never;
+  time_point since{};  // when it began to wait, and then when it was admitted
+
+  // Called at most once, and not by the functions to which the call is passed.
+  virtual void admitted() noexcept = 0;
+  // Called in place of admitted(). too_late: it would not end before its deadline.
+  virtual void rejected(bool too_late) noexcept = 0;
+
+  // Links of the line.
+  limited_call* older = nullptr;
+  limited_call* newer = nullptr;
+
+ protected:
+  ~limited_call() = default;
+};
+
+// A queue with two states: sans-I/O, for one loop.
+//
+// Usually calls wait for at most `patience` and leave in the order in which they came, so that short bursts
+// are absorbed. If the line has not been empty for that time, more calls come than can be served: it is
+// pressed, and calls wait for at most `pressed_patience` until they are rejected, and the newest leaves
+// first, because its client is the most likely to wait still (CoDel's target and interval, with adaptive
+// LIFO; Ben Maurer, "Fail at Scale", ACM Queue 13, 2015). Calls of a higher criticality always leave before
+// those of lower ones.
+class waiting_line {
+ public:
+  static constexpr duration patience = std::chrono::milliseconds(100);
+  static constexpr duration pressed_patience = std::chrono::milliseconds(10);
+  static constexpr std::size_t calls_max = 1'000;
+  // A pressed line is as long as what leaves it within pressed_patience, but at least this.
+  static constexpr std::size_t pressed_calls_min = 10;
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool is_pressed(time_point now) const noexcept {
+    return size_ != 0 && now - nonempty_since_ >= patience;
+  }
+  // Whether push() would keep a call of this criticality.
+  [[nodiscard]] bool has_room(criticality level, time_point now) const noexcept;
+  // Adds a call, and sets its `since`. Requires has_room(). Returns the call that has lost its place to it,
+  // or null.
+  [[nodiscard]] limited_call* push(limited_call& c, time_point now) noexcept;
+  // Removes the call that is next; null if there is none.
+  [[nodiscard]] limited_call* take(time_point now) noexcept;
+  // Removes a call that has waited for too long; null if there is none.
+  [[nodiscard]] limited_call* take_expired(time_point now) noexcept;
+  // The earliest time at which take_expired() may return a call.
+  [[nodiscard]] time_point next_expiry() const noexcept;
+  // The call leaves by itself.
+  void remove(limited_call& c) noexcept;
+
+ private:
+  // The calls of one criticality, from which they leave at both ends.
+  struct level_list {
+    limited_call* oldest = nullptr;
+    limited_call* newest = nullptr;
+    std::size_t size = 0;
+  };
+  [[nodiscard]] level_list& list_of(criticality c) noexcept { return lists_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] std::size_t capacity(time_point now) const noexcept;
+  void count_taken(time_point now) noexcept;
+
+  std::array<level_list, 4> lists_{};  // by criticality
+  std::size_t size_ = 0;
+  time_point nonempty_since_{};
+  // How many calls have left to run in this interval and in the one before, each as long as `patience`.
+  std::size_t taken_ = 0;
+  std::size_t taken_before_ = 0;
+  time_point interval_began_{};
+};
+
+}  // namespace coracle::server_internal
