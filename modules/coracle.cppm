@@ -23,6 +23,7 @@ module;
 #include <coracle/client/channel_handle.hpp>
 #include <coracle/client/channel_options.hpp>
 #include <coracle/client/channel_pool.hpp>
+#include <coracle/client/client_faults.hpp>
 #include <coracle/client/client_interceptor.hpp>
 #include <coracle/client/client_observer.hpp>
 #include <coracle/client/client_stream.hpp>
@@ -31,13 +32,16 @@ module;
 #include <coracle/client/connector.hpp>
 #include <coracle/client/generic_stub.hpp>
 #include <coracle/client/http_observer.hpp>
+#include <coracle/client/idempotency_keys.hpp>
 #include <coracle/client/method_path.hpp>
 #include <coracle/client/observe_channels.hpp>
 #include <coracle/client/pick_policy.hpp>
 #include <coracle/client/resolver.hpp>
 #include <coracle/client/rest_methods.hpp>
+#include <coracle/client/retry_budget.hpp>
 #include <coracle/client/server_labels.hpp>
 #include <coracle/client/service_config.hpp>
+#include <coracle/client/single_flight.hpp>
 #include <coracle/client/start.hpp>
 #include <coracle/client/stub.hpp>
 #include <coracle/client/sync_wait.hpp>
@@ -99,6 +103,7 @@ module;
 #include <coracle/rpc/connection_snapshot.hpp>
 #include <coracle/rpc/criticality.hpp>
 #include <coracle/rpc/error_details.hpp>
+#include <coracle/rpc/fault_options.hpp>
 #include <coracle/rpc/intercepted_message.hpp>
 #include <coracle/rpc/keepalive_options.hpp>
 #include <coracle/rpc/load_report.hpp>
@@ -138,6 +143,7 @@ module;
 #include <coracle/server/http_request.hpp>
 #include <coracle/server/http_response.hpp>
 #include <coracle/server/http_route.hpp>
+#include <coracle/server/idempotency.hpp>
 #include <coracle/server/load_reporter.hpp>
 #include <coracle/server/memory_quota.hpp>
 #include <coracle/server/reader.hpp>
@@ -148,6 +154,7 @@ module;
 #include <coracle/server/serve.hpp>
 #include <coracle/server/server.hpp>
 #include <coracle/server/server_context.hpp>
+#include <coracle/server/server_faults.hpp>
 #include <coracle/server/server_interceptor.hpp>
 #include <coracle/server/server_limits.hpp>
 #include <coracle/server/server_observer.hpp>
@@ -221,7 +228,9 @@ using coracle::channel_options;
 using coracle::channel_pool;
 using coracle::channelz_service;
 using coracle::client_context;
+using coracle::client_faults;
 using coracle::client_interceptor;
+using coracle::client_naming;
 using coracle::client_observer;
 using coracle::client_ping_limits;
 using coracle::client_streaming_call;
@@ -249,6 +258,7 @@ using coracle::encoding_set;
 using coracle::error_info;
 using coracle::event;
 using coracle::fan_out_logger;
+using coracle::fault_options;
 using coracle::find_detail;
 using coracle::finished_http_request;
 using coracle::first_of;
@@ -264,6 +274,14 @@ using coracle::http_request;
 using coracle::http_response;
 using coracle::http_route;
 using coracle::http_version;
+using coracle::idempotency_claim;
+using coracle::idempotency_key_bytes_max;
+using coracle::idempotency_keys;
+using coracle::idempotency_store;
+using coracle::idempotent_call;
+using coracle::idempotent_calls;
+using coracle::idempotent_handler_grace;
+using coracle::idempotent_outcome;
 using coracle::insecure;
 using coracle::instrument;
 using coracle::instrument_kind;
@@ -294,6 +312,8 @@ using coracle::loop_clock;
 using coracle::loop_counters;
 using coracle::makes_replies;
 using coracle::measure;
+using coracle::memory_idempotency_limits;
+using coracle::memory_idempotency_store;
 using coracle::memory_quota;
 using coracle::message_codec;
 using coracle::message_hooks;
@@ -305,6 +325,7 @@ using coracle::metrics_sink;
 using coracle::metrics_source;
 using coracle::mutable_bytes;
 using coracle::mutex;
+using coracle::name_in_certificate;
 using coracle::name_of;
 using coracle::name_of_frame;
 using coracle::never;
@@ -358,6 +379,7 @@ using coracle::responder;
 using coracle::rest_methods;
 using coracle::rest_options;
 using coracle::result;
+using coracle::retry_budget;
 using coracle::retry_info;
 using coracle::ring_hash_options;
 using coracle::runtime;
@@ -370,6 +392,7 @@ using coracle::served_call;
 using coracle::server;
 using coracle::server_context;
 using coracle::server_credentials;
+using coracle::server_faults;
 using coracle::server_interceptor;
 using coracle::server_labels;
 using coracle::server_limits;
@@ -383,6 +406,8 @@ using coracle::service_config;
 using coracle::service_host;
 using coracle::severity_number;
 using coracle::shared_mutex;
+using coracle::single_flight;
+using coracle::single_flight_request_bytes_max;
 using coracle::sleep_for;
 using coracle::sleep_until;
 using coracle::slow_start_options;

@@ -99,8 +99,10 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       shard_handles_(on.size()),
       states_(on.size(), connectivity::idle),
       trace_(on.at(0).wall_now()) {
-  if (options.throttling)
-    for (call_counts& c : counts_) c.throttle = std::make_unique<call_throttle>();
+  for (call_counts& c : counts_) {
+    if (options.throttling) c.throttle = std::make_unique<call_throttle>();
+    c.budget = options.retry_budget.get();
+  }
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
   if (!to.bad.ok()) trace_.add(trace_.made(), to.bad.message(), severity::error);
   for (const auto& i : options.interceptors)

@@ -1,13 +1,18 @@
-// The code of docs/guides/overload.md.
+// The code of docs/guides/overload.md, and of retries.md and testing.md about overload and faults.
 #include "movie.coracle.hpp"  // generated from movie.proto
 
 #include <coracle/client.hpp>
+#include <coracle/client/idempotency_keys.hpp>
+#include <coracle/client/single_flight.hpp>
 #include <coracle/server.hpp>
+#include <coracle/server/idempotency.hpp>
+#include <coracle/server/server_faults.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 
 namespace overload_page {
 namespace {
@@ -63,6 +68,62 @@ TEST(Overload, AServerProtectsItself) {
   };
   coracle::sync_wait(runtime, show());
   EXPECT_FALSE(admin_service().is_limited());
+}
+
+TEST(Overload, ClientsHelp) {
+  coracle::runtime runtime;
+  shelf movies_service;
+  coracle::server server(runtime);
+  server.add(movies_service);
+  // --8<-- [start:clients]
+  coracle::channel_options options;
+  options.throttling = true;
+  options.calls.deadline_margin = 20ms;
+  options.interceptors = {coracle::single_flight({"/movie.MovieService/GetMovie"})};
+  // --8<-- [end:clients]
+  // --8<-- [start:budget]
+  const auto budget = std::make_shared<coracle::retry_budget>();
+  options.retry_budget = budget;  // the same object for each channel
+  // --8<-- [end:budget]
+  const movie::rpc::MovieService::stub movies(coracle::channel(runtime, server.in_process(), options));
+  EXPECT_TRUE(coracle::sync_wait(movies.AddMovie(movie::Movie())).ok());
+  EXPECT_EQ(budget->available(), 100u);
+}
+
+TEST(Overload, CallsWithKeysRunOnce) {
+  coracle::runtime runtime;
+  shelf movies_service;
+  coracle::server server(runtime);
+  // --8<-- [start:idempotent]
+  server.add_interceptor(
+      coracle::idempotent_calls(coracle::memory_idempotency_store(), {"/movie.MovieService/AddMovie"}));
+  // --8<-- [end:idempotent]
+  server.add(movies_service);
+  // --8<-- [start:keys]
+  coracle::channel_options options;
+  options.interceptors = {coracle::idempotency_keys({"/movie.MovieService/AddMovie"})};
+  // --8<-- [end:keys]
+  const movie::rpc::MovieService::stub movies(coracle::channel(runtime, server.in_process(), options));
+  EXPECT_TRUE(coracle::sync_wait(movies.AddMovie(movie::Movie())).ok());
+}
+
+TEST(Overload, FaultsAreInjected) {
+  coracle::runtime runtime;
+  shelf movies_service;
+  coracle::server server(runtime);
+  // --8<-- [start:faults]
+  coracle::fault_options faults;
+  faults.methods = {"/movie.MovieService/"};
+  faults.delay = 200ms;
+  faults.delayed = 0.1;  // of the calls
+  faults.abort = coracle::status::unavailable("as planned");
+  faults.aborted = 0.01;
+  server.add_interceptor(coracle::server_faults(faults));
+  // --8<-- [end:faults]
+  server.add(movies_service);
+  const movie::rpc::MovieService::stub movies(coracle::channel(runtime, server.in_process()));
+  const auto reply = coracle::sync_wait(movies.AddMovie(movie::Movie()));
+  EXPECT_TRUE(reply.ok() || reply.status() == faults.abort);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class hopping final : public echo_service {
   bool traces = false;
   std::string tenant;
   std::optional<criticality> level;
+  std::optional<duration> margin;
 
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     const auto in = [&](std::string_view key) {
@@ -40,6 +41,7 @@ class hopping final : public echo_service {
     call_options options;
     options.detached = detached;
     options.criticality = level;
+    options.deadline_margin = margin;
     co_return co_await echo_stub(*next).Say(onward, options);
   }
 
@@ -78,6 +80,58 @@ TEST_P(propagation, TraceAndBaggagePassUnmentionedAndUnchanged) {
   EXPECT_EQ(handler_.hops[0].state, "a=1");  // the first of two
   EXPECT_EQ(handler_.hops[2].state, "a=1,b=2");
   EXPECT_EQ(handler_.hops[2].baggage, "user=ada;p=1, odd");
+}
+
+TEST_P(propagation, ADeadlineIsEarlierByTheMarginOfEachHop) {
+  handler_.margin = 100s;
+  call(within(1000s));
+  EXPECT_LE(handler_.hops[0].left, 1000s);
+  EXPECT_LE(handler_.hops[1].left, 900s);
+  EXPECT_LE(handler_.hops[2].left, 800s);
+  EXPECT_GT(handler_.hops[2].left, 0s);
+}
+
+// The interceptors get the deadline that is earlier, and it is not shortened again for what they send.
+TEST_P(propagation, AMarginCountsOnceAroundInterceptors) {
+  class passing final : public client_interceptor {
+    task<status> intercept(client_context& call, next_call next) override {
+      left = call.deadline() - coro::this_executor().now();
+      co_return co_await next();
+    }
+
+   public:
+    duration left{};
+  };
+  const auto around = std::make_shared<passing>();
+  channel_options options;
+  options.calls.deadline_margin = 100s;
+  options.interceptors = {around};
+  channel_.emplace(rt(), address_, insecure(), options);
+  handler_.next = &*channel_;
+  call(within(1000s));
+  EXPECT_LE(handler_.hops[0].left, 1000s);
+  EXPECT_GT(handler_.hops[0].left, 900s) << "nothing was inherited";
+  EXPECT_LE(around->left, 800s);
+  EXPECT_GT(handler_.hops[2].left, 700s);
+}
+
+TEST_P(propagation, ANegativeMarginIsNone) {
+  handler_.margin = -100s;
+  call(within(1000s));
+  EXPECT_LE(handler_.hops[2].left, 1000s);
+}
+
+// The handler answers while its own caller still waits.
+TEST_P(propagation, AMarginThatLeavesNoTimeFailsTheCallOfTheHandler) {
+  handler_.margin = duration::max();
+  const auto reply = sync_wait(stub().Say(text("x", 2), within(1000s)));
+  EXPECT_EQ(reply.status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(handler_.hops.size(), 1u);
+}
+
+TEST_P(propagation, AMarginDoesNotLimitACallWithoutADeadline) {
+  handler_.margin = 100s;
+  call({});
 }
 
 TEST_P(propagation, ATraceThatIsNotUnderstoodIsNotCarriedOn) {

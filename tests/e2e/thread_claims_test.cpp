@@ -4,6 +4,9 @@
 //
 //   client/channel_handle.hpp     its making, calls by sync_wait(), state(), connect(), its end
 //   client/channel_pool.hpp       everything
+//   client/retry_budget.hpp       everything, shared by two channels
+//   client/single_flight.hpp, client/client_faults.hpp, server/server_faults.hpp  one for all loops
+//   client/idempotency_keys.hpp, server/idempotency.hpp  one, and its store, for all loops
 //   client/resolver.hpp           manual_resolver::set()
 //   client/service_config.hpp     copies share what was parsed
 //   security/auth_context.hpp          any thread reads it
@@ -33,15 +36,20 @@
 #include "unit/net/scratch_folder.hpp"
 
 #include "coracle/client/channel_pool.hpp"
+#include "coracle/client/client_faults.hpp"
 #include "coracle/client/client_interceptor.hpp"
+#include "coracle/client/idempotency_keys.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/client/single_flight.hpp"
 #include "coracle/client/start.hpp"
 #include "coracle/rpc/recorder.hpp"
 #include "coracle/server/audit_logger.hpp"
 #include "coracle/server/authorization_policy.hpp"
 #include "coracle/server/call_statistics.hpp"
+#include "coracle/server/idempotency.hpp"
 #include "coracle/server/load_reporter.hpp"
 #include "coracle/server/memory_quota.hpp"
+#include "coracle/server/server_faults.hpp"
 #include "coracle/services/health_service.hpp"
 
 #include <gtest/gtest.h>
@@ -91,9 +99,11 @@ class thread_claims : public every_backend {
     channel_.reset();
     server_.reset();
   }
-  void serve(const server_options& o = {}, const server_credentials& credentials = insecure()) {
+  void serve(const server_options& o = {}, const server_credentials& credentials = insecure(),
+             const std::vector<std::shared_ptr<server_interceptor>>& around = {}) {
     server_.emplace(rt(), o);
     server_->add(echo_);
+    for (const auto& i : around) server_->add_interceptor(i);
     ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
     channel_.emplace(rt(), address(), insecure());
   }
@@ -428,6 +438,58 @@ class counting_decisions final : public audit_logger {
   std::atomic<int> admitted{0};
   std::atomic<int> rejected{0};
 };
+
+TEST_P(thread_claims, CallsOfAllThreadsAreSharedAndDelayed) {
+  fault_options slow;
+  slow.delay = 1ms;
+  slow.delayed = 0.5;
+  serve({}, insecure(), {server_faults(slow)});
+  const channel shared = channel_->with_interceptors({single_flight({"/echo.Echo/"}), client_faults(slow)});
+  at_once(threads, [&](int thread_index) {
+    for (int i = 0; i < rounds; ++i) {
+      const std::string content = std::to_string((thread_index + i) % 2);
+      EXPECT_EQ(say(shared, content), content);
+    }
+  });
+}
+
+TEST_P(thread_claims, CallsOfAllThreadsRunOnce) {
+  const auto handled = std::make_shared<counting>();
+  serve({}, insecure(), {idempotent_calls(memory_idempotency_store(), {"/echo.Echo/"}), handled});
+  at_once(threads, [&](int) {
+    for (int i = 0; i < rounds; ++i) {
+      call_options with;
+      with.add_metadata("idempotency-key", std::to_string(i));
+      const auto reply = sync_wait(echo_stub(*channel_).Say(text("x"), with));
+      EXPECT_TRUE(reply.ok()) << reply.status();
+    }
+  });
+  EXPECT_EQ(handled->before, rounds);
+  const channel keyed = channel_->with_interceptors({idempotency_keys({"/echo.Echo/"})});
+  call_at_once(keyed);
+  EXPECT_EQ(handled->after, rounds + threads * rounds);
+}
+
+TEST_P(thread_claims, ABudgetPaysTheRetriesOfAllThreads) {
+  fault_options failing;
+  failing.abort = status::unavailable("as planned");
+  const auto attempts = std::make_shared<counting>();
+  serve({}, insecure(), {attempts, server_faults(failing)});
+  constexpr int reserve = 10;
+  channel_options options;
+  options.retry_budget = std::make_shared<retry_budget>(0, reserve);
+  options.service_config = service_config::parse(R"({"methodConfig": [{"name": [{}], "retryPolicy": {
+    "maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1,
+    "retryableStatusCodes": ["UNAVAILABLE"]}}]})")
+                               .value();
+  const channel one(rt(), address(), insecure(), options);
+  const channel other(rt(), address(), insecure(), options);
+  at_once(threads, [&](int thread_index) {
+    for (int i = 0; i < rounds; ++i) EXPECT_NE(say(thread_index % 2 ? one : other, "x"), "x");
+  });
+  EXPECT_EQ(attempts->before, threads * rounds + reserve);
+  EXPECT_EQ(options.retry_budget->available(), 0u);
+}
 
 TEST_P(thread_claims, APolicyOfAFileAdmitsTheCallsOfAllThreadsWhileItChanges) {
   const auto decisions = std::make_shared<counting_decisions>();

@@ -35,6 +35,10 @@ class call_options {
   /// fails the call at once. An earlier deadline of the caller's environment still applies. Default: no
   /// limit.
   std::optional<duration> timeout;
+  /// How much earlier than an inherited deadline the call ends, so that the handler that makes it can still
+  /// answer when the call takes too long. If no more time than this is left, the call ends at once with
+  /// DEADLINE_EXCEEDED. Negative values count as zero. Default: zero.
+  std::optional<duration> deadline_margin;
   /// The metadata that the call sends. Default: none.
   coracle::metadata metadata;
   /// The maximum size of a received message in bytes. A larger message from the server ends the call with

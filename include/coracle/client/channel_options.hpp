@@ -8,6 +8,7 @@
 #include "coracle/client/observe_channels.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/rest_methods.hpp"
+#include "coracle/client/retry_budget.hpp"
 #include "coracle/client/service_config.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/keepalive_options.hpp"
@@ -95,6 +96,9 @@ class channel_options {
   /// two of three servers do, nearly all calls are refused. Source: Site Reliability Engineering, chapter 21,
   /// "Client-Side Throttling".
   bool throttling = false;
+
+  /// Limits the retries and hedges of this channel and of all others with the same object. Default: none.
+  std::shared_ptr<coracle::retry_budget> retry_budget;
 
   // --- service config, retries and observer
   /// The service config that applies if the resolver provides none. Calls wait for the resolver's first

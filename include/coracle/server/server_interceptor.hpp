@@ -110,6 +110,10 @@ class next_handler {
   /// next() or without it, and returns OK. Before next() it is an empty message of the method's type. Throws
   /// usage_error for a stream of replies, which only hooks see.
   [[nodiscard]] intercepted_message& reply() const { return of_->reply(); }
+  /// After next(): returns the status with which the handler ended, also if the call had ended for its client
+  /// before, when next() gives the status of that; reply() is then the handler's, too. Nothing if no handler
+  /// ran.
+  [[nodiscard]] std::optional<status> handler_outcome() const;
 
  private:
   rpc::interceptor_chain* of_;

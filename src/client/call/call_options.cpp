@@ -4,6 +4,7 @@ namespace coracle {
 
 void call_options::inherit(const call_options& defaults) {
   if (!timeout) timeout = defaults.timeout;
+  if (!deadline_margin) deadline_margin = defaults.deadline_margin;
   if (!max_receive_bytes) max_receive_bytes = defaults.max_receive_bytes;
   if (!max_send_bytes) max_send_bytes = defaults.max_send_bytes;
   if (!criticality) criticality = defaults.criticality;

@@ -14,7 +14,8 @@
 
 namespace coracle {
 class client_observer;
-}
+class retry_budget;
+}  // namespace coracle
 
 namespace coracle::client {
 
@@ -33,6 +34,7 @@ struct call_counts {
   // or hedging policy and are not committed to an attempt.
   base::intrusive_list<call_attempt> between;
   std::unique_ptr<call_throttle> throttle;  // null: channel_options::throttling is false
+  retry_budget* budget = nullptr;  // channel_options::retry_budget, of the channel; may be null
 
   [[nodiscard]] std::uint64_t in_progress() const noexcept { return started - succeeded - failed; }
   CORACLE_COLD void post_if_none(loop& here) noexcept;

@@ -5,6 +5,7 @@
 #include "client/call/call_setup.hpp"
 #include "client/call/client_headers.hpp"
 #include "client/call/client_interceptor_chain.hpp"
+#include "client/call/inherited_deadline.hpp"
 #include "client/call/repeated_headers.hpp"
 #include "client/call/retry_instruments.hpp"
 #include "coracle/base/impl/assert.hpp"
@@ -123,7 +124,7 @@ CORACLE_HOT void client_call::begin_here(const coro::environment& outer) {
     ++counts_->started;
     counts_->last_started = now;
   }
-  terms_.deadline = inherited.deadline;
+  terms_.deadline = inherited_deadline(inherited.deadline, terms_.options, now);
   if (terms_.options.timeout)
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout));
   if (const auto& c = terms_.options.compression) format_.set_send_encoding(*c);
@@ -284,9 +285,10 @@ void client_call::make_attempts(const method_config* m) {
     return channel_.begin(*this);
   }
   stand_between();
-  attempts_ = std::make_unique<retry_controller>(
-      *this, terms_, m->retry ? retry_state(m->retry, m->throttle) : retry_state(m->hedging, m->throttle),
-      channel_, watched_.get());
+  retry_budget* const budget = counts_ ? counts_->budget : nullptr;
+  retry_state plan =
+      m->retry ? retry_state(m->retry, m->throttle, budget) : retry_state(m->hedging, m->throttle, budget);
+  attempts_ = std::make_unique<retry_controller>(*this, terms_, std::move(plan), channel_, watched_.get());
   attempts_->begin();
 }
 

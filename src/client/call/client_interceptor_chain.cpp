@@ -1,6 +1,7 @@
 #include "client/call/client_interceptor_chain.hpp"
 
 #include "base/if_memory_allows.hpp"
+#include "client/call/inherited_deadline.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
@@ -71,10 +72,18 @@ client_interceptor_chain::client_interceptor_chain(call_channel& by, std::string
                                                    bool one_request)
     : client_context(method, options, repeatable),
       keeps_(by.handle()),
+      channel_identity_(&by),
       chain_(by.interceptors()),
       on_caller_stop_(*this),
       one_request_(one_request) {
-  if (const auto state = by.state()) authority_ = state->to.authority;
+  if (const auto state = by.state()) {
+    authority_ = state->to.authority;
+    channel_identity_ = state.get();
+  }
+  if (const call_options* const defaults = by.defaults()) {
+    if (!options_.timeout) options_.timeout = defaults->timeout;
+    if (!options_.deadline_margin) options_.deadline_margin = defaults->deadline_margin;
+  }
   runnable::run = [](coro::runnable& w) noexcept {
     auto& self = static_cast<client_interceptor_chain&>(w);
     self.resuming_ = false;
@@ -93,7 +102,8 @@ client_interceptor_chain::~client_interceptor_chain() {
 
 void client_interceptor_chain::arm_deadline(const coro::environment& outer) noexcept {
   coro::executor& here = coro::this_executor();
-  deadline_ = outer.deadline;
+  deadline_ = inherited_deadline(outer.deadline, options_, here.now());
+  options_.deadline_margin = duration::zero();  // the attempts inherit the deadline of the chain
   if (options_.timeout) deadline_ = std::min(deadline_, deadline_after(here.now(), *options_.timeout));
   if (deadline_ != never) here.arm(*this, deadline_);
 }

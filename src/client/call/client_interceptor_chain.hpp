@@ -50,6 +50,8 @@ class client_interceptor_chain : public client_context,
   // Runs the first interceptor; finish_chain() may run before this returns. `stop`: that of the whole call,
   // besides cancel().
   void begin(const coro::environment& inherited, const coro::stop_token& stop) noexcept;
+  // What handles of one channel have in common.
+  [[nodiscard]] const void* channel_identity() const noexcept { return channel_identity_; }
   // Requests the interceptors to stop.
   void cancel() noexcept { stop_.request_stop(); }
   // The owner gives up the chain, which then owns itself.
@@ -101,6 +103,7 @@ class client_interceptor_chain : public client_context,
   void arm_deadline(const coro::environment& outer) noexcept;
 
   const std::shared_ptr<call_channel> keeps_;  // the channel and its interceptors
+  const void* channel_identity_;
   client_interceptors chain_;
   coro::stop_source stop_;
   struct caller_stop : coro::stop_callback {

@@ -48,8 +48,9 @@ void retry_controller::start_attempt(attempt_kind kind) noexcept {
 }
 
 void retry_controller::timer_fired() noexcept {
-  if (!plan_.hedges()) return start_attempt(attempt_kind::retry);
-  if (plan_.hedge_allowed()) return start_attempt(attempt_kind::hedge);
+  if (plan_.attempt_allowed())
+    return start_attempt(plan_.hedges() ? attempt_kind::hedge : attempt_kind::retry);
+  if (plan_.take_throttled()) measure_throttled();
   if (attempts_in_flight() == 0) call_.attempts_failed(last_end_);
 }
 

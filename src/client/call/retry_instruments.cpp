@@ -31,7 +31,16 @@ constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
                                 .optional_labels = {},
                                 .bounds = {}};
 
-constexpr std::array all_of_policies{&throttled, &calls_throttled, &hedges_won};
+constexpr instrument calls_shared{
+    .name = "coracle.client.calls_shared",
+    .description = "Calls that single_flight() answered with the result of an equal call.",
+    .unit = "{call}",
+    .kind = instrument_kind::counter,
+    .labels = {},
+    .optional_labels = {},
+    .bounds = {}};
+
+constexpr std::array all_of_policies{&throttled, &calls_throttled, &hedges_won, &calls_shared};
 
 }  // namespace
 
@@ -39,5 +48,6 @@ std::span<const instrument* const> policy_instruments() noexcept { return all_of
 void measure_throttled() noexcept { measure(throttled, 1); }
 void measure_call_throttled() noexcept { measure(calls_throttled, 1); }
 void measure_hedge_won() noexcept { measure(hedges_won, 1); }
+void measure_call_shared() noexcept { measure(calls_shared, 1); }
 
 }  // namespace coracle::client

@@ -1,4 +1,4 @@
-// retry_instruments: what retry and hedging policies and the throttles of channels measure beside the calls.
+// retry_instruments: what the policies of channels measure beside the calls.
 #pragma once
 
 #include "coracle/base/metrics.hpp"
@@ -15,5 +15,7 @@ void measure_throttled() noexcept;
 void measure_call_throttled() noexcept;
 // A call ends with an attempt that its hedging policy made beyond the first. On a loop.
 void measure_hedge_won() noexcept;
+// single_flight() has answered a call with the result of an equal one. On a loop.
+void measure_call_shared() noexcept;
 
 }  // namespace coracle::client

@@ -10,8 +10,11 @@ std::optional<duration> retry_state::next_hedge() const noexcept {
   return hedging_->delay;
 }
 
-bool retry_state::hedge_allowed() noexcept {
-  if (throttle_ && !throttle_->allows()) no_more_ = throttled_ = true;
+bool retry_state::attempt_allowed() noexcept {
+  if (no_more_) return false;
+  // The throttle of a retry was asked when the attempt before it failed.
+  if ((hedging_ && throttle_ && !throttle_->allows()) || (budget_ && !budget_->take()))
+    no_more_ = throttled_ = true;
   return !no_more_;
 }
 
@@ -30,8 +33,8 @@ next_step retry_state::retry_after(const attempt_result& e, std::uint64_t random
   // The failure counts even if no attempt is left.
   const bool allowed = count_failure();
   if (made_ >= retry_->max_attempts) return {};
-  throttled_ = !allowed;
-  if (!allowed) return {};
+  throttled_ = !allowed || (budget_ && budget_->available() == 0);
+  if (throttled_) return {};
   if (!e.retry_after) return {next_step::action::retry, backoff(random)};
   pauses_ = 0;  // the backoff starts again after a pushback
   return {next_step::action::retry, *e.retry_after};

@@ -71,7 +71,7 @@ bool server_interceptor_chain::start_handler() noexcept {
     return true;
   }
   handler_ = handler::running;
-  starting_ = true;
+  handler_ran_ = starting_ = true;
   call_.begin_body();
   starting_ = false;
   return handler_ == handler::ended;
@@ -304,3 +304,11 @@ intercepted_message& request_awaiter::await_resume() {
 }
 
 }  // namespace coracle::server_internal
+
+namespace coracle {
+
+std::optional<status> next_handler::handler_outcome() const {
+  return static_cast<server_internal::server_interceptor_chain&>(*of_).handler_outcome();
+}
+
+}  // namespace coracle

@@ -48,6 +48,11 @@ class server_interceptor_chain final : public rpc::interceptor_chain,
   // The coroutine to resume after that; a no-op if the handler ended while it was being started.
   [[nodiscard]] std::coroutine_handle<> resumed_by_handler() const noexcept;
   void headers_sent(const metadata& initial) noexcept;
+  // The status of a handler that ran and has ended.
+  [[nodiscard]] std::optional<status> handler_outcome() const {
+    if (!handler_ran_ || handler_ != handler::ended) return std::nullopt;
+    return handler_status_;
+  }
   [[nodiscard]] bool holds_reply() const noexcept { return held_reply().message != nullptr; }
   [[nodiscard]] std::size_t reply_bytes() const noexcept {
     const rpc::message_to_send held = held_reply();
@@ -121,6 +126,7 @@ class server_interceptor_chain final : public rpc::interceptor_chain,
   bool request_ready_ = false;
   bool request_wanted_ = false;  // by next.request()
   bool asking_ = false;
+  bool handler_ran_ = false;
   bool starting_ = false;
   bool call_ended_ = false;
   bool requests_ended_ = false;  // of a stream of them

@@ -1,6 +1,7 @@
 // route_lookup: finds the route of a call. Pure functions over a configuration that does not change.
 #pragma once
 
+#include "base/random_below.hpp"
 #include "xds/resource/route_configuration.hpp"
 #include "xds/routing/header_matcher.hpp"
 
@@ -10,20 +11,7 @@
 
 namespace coracle::xds {
 
-// Gives a random number from 0 to below - 1. Refers to the function that it is made of.
-class random_below {
- public:
-  template <class F>
-  random_below(const F& f) noexcept  // NOLINT(google-explicit-constructor)
-      : of_(&f), call_([](const void* of, std::uint64_t below) -> std::uint64_t {
-          return (*static_cast<const F*>(of))(below);
-        }) {}
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t below) const { return call_(of_, below); }
-
- private:
-  const void* of_;
-  std::uint64_t (*call_)(const void* of, std::uint64_t below);
-};
+using base::random_below;
 
 // What a route looks at in a call.
 struct route_request {

@@ -76,6 +76,47 @@ TEST_F(retries, WaitNoLongerThanTheLongestDuration) {
   }
 }
 
+// Whether a call whose first attempt has failed makes another one.
+bool goes_on(retry_state plan) {
+  plan.begin();
+  const next_step s = plan.failed(ended(status_code::unavailable), 0, middle);
+  const bool allowed = s.next == action::retry && plan.attempt_allowed();
+  EXPECT_EQ(plan.take_throttled(), !allowed);
+  return allowed;
+}
+
+TEST_F(retries, TakeFromTheBudgetThatTheirCallsFill) {
+  retry_budget budget(0.5, 2);
+  const auto fails = [&] { return goes_on(retry_state(four_tries(), nullptr, &budget)); };
+  EXPECT_TRUE(fails());
+  EXPECT_EQ(budget.available(), 1u);
+  EXPECT_TRUE(fails());
+  EXPECT_EQ(budget.available(), 0u) << "a half is left";
+  EXPECT_TRUE(fails());
+  EXPECT_FALSE(fails());
+  EXPECT_TRUE(fails()) << "two calls pay one retry";
+  EXPECT_FALSE(fails());
+}
+
+TEST_F(retries, TakeNothingFromTheBudgetBeforeTheyBegin) {
+  retry_budget budget(0, 2);
+  retry_state plan(four_tries(), tokens_, &budget);
+  plan.begin();
+  EXPECT_EQ(plan.failed(ended(status_code::internal), 0, middle).next, action::fail);
+  EXPECT_EQ(plan.failed(ended(status_code::unavailable), 0, middle).next, action::retry);
+  EXPECT_EQ(budget.available(), 2u) << "the call may end in the pause";
+}
+
+TEST_F(retries, DoNotBeginWhenOthersHaveTakenTheBudgetInThePause) {
+  retry_budget budget(0, 1);
+  retry_state plan(four_tries(), nullptr, &budget);
+  plan.begin();
+  EXPECT_EQ(plan.failed(ended(status_code::unavailable), 0, middle).next, action::retry);
+  EXPECT_TRUE(budget.take());
+  EXPECT_FALSE(plan.attempt_allowed());
+  EXPECT_TRUE(plan.take_throttled());
+}
+
 TEST_F(retries, DoNotFollowAnyOtherStatusAndThatCostsNoToken) {
   for (const status_code c : {status_code::ok, status_code::cancelled, status_code::internal,
                               status_code::deadline_exceeded, status_code::resource_exhausted}) {
@@ -221,21 +262,32 @@ TEST_F(hedges, BeginNoMoreWhenTheServerSaysSoAndThoseOnTheirWayGoOn) {
   plan_.begin();
   EXPECT_EQ(fail(pushed_back(status_code::unavailable, std::nullopt), 1).next, action::wait);
   EXPECT_EQ(plan_.next_hedge(), std::nullopt);
-  EXPECT_FALSE(plan_.hedge_allowed());
+  EXPECT_FALSE(plan_.attempt_allowed());
   EXPECT_EQ(fail(ended(status_code::unavailable), 0).next, action::fail);
 }
 
 TEST_F(hedges, BeginNoMoreWhenHalfOfTheTokensAreGone) {
   for (int i = 0; i < 4; ++i) tokens_->failed();
-  EXPECT_TRUE(plan_.hedge_allowed());
+  EXPECT_TRUE(plan_.attempt_allowed());
   plan_.begin();
   EXPECT_EQ(fail(ended(status_code::unavailable), 1).next, action::wait);
-  EXPECT_FALSE(plan_.hedge_allowed());
+  EXPECT_FALSE(plan_.attempt_allowed());
 }
 
 TEST_F(hedges, AreNotSentAtTheirTimeWhenOthersHaveSpentTheTokens) {
   for (int i = 0; i < 5; ++i) tokens_->failed();
-  EXPECT_FALSE(plan_.hedge_allowed());
+  EXPECT_FALSE(plan_.attempt_allowed());
+}
+
+TEST_F(hedges, TakeFromTheBudget) {
+  retry_budget budget(0, 1);
+  retry_state plan(three_hedges(), nullptr, &budget);
+  plan.begin();
+  EXPECT_TRUE(plan.attempt_allowed());
+  plan.begin();
+  EXPECT_FALSE(plan.attempt_allowed());
+  EXPECT_TRUE(plan.take_throttled());
+  EXPECT_EQ(plan.next_hedge(), std::nullopt);
 }
 
 TEST(RetryThrottle, HoldsNoLessThanNothingAndNoMoreThanAllTokens) {

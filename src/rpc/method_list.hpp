@@ -1,0 +1,34 @@
+// method_list: the methods that an option names.
+#pragma once
+
+#include "coracle/base/usage_error.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace coracle::rpc {
+
+// Paths of methods, "/package.Service/Method", and of services, "/package.Service/".
+class method_list {
+ public:
+  // Throws usage_error for another text.
+  explicit method_list(std::vector<std::string> paths) : paths_(std::move(paths)) {
+    for (const std::string& p : paths_)
+      CORACLE_REQUIRE(p.starts_with('/') && p.find('/', 1) != p.npos && p.find('/', 1) > 1,
+                      "a list of methods has paths, \"/package.Service/Method\" or \"/package.Service/\"");
+  }
+  [[nodiscard]] bool empty() const noexcept { return paths_.empty(); }
+  [[nodiscard]] bool contains(std::string_view method) const noexcept {
+    return std::any_of(paths_.begin(), paths_.end(), [method](std::string_view p) {
+      return p.ends_with('/') ? method.starts_with(p) : method == p;
+    });
+  }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+}  // namespace coracle::rpc
