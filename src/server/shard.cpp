@@ -352,7 +352,8 @@ void shard::begin_call(transport::exchange x, const call_request& r, std::unique
   if (admission && r.row->is_limited) [[unlikely]] {
     const criticality level = rpc::criticality_of(received.get(), max_criticality);
     const std::uint32_t method = fallback ? unregistered_index : r.row->index;
-    const auto verdict = admission_->check(method, level, deadline);
+    const std::uint64_t client = admission_->client_of(x.peer_address(), x.auth());
+    const auto verdict = admission_->check(method, level, client, deadline);
     tried = verdict == admission_gate::verdict::tried;
     if (verdict != admission_gate::verdict::permitted && !tried) return reject_overload(x, r, level, verdict);
   }

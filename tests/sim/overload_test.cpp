@@ -60,9 +60,7 @@ class overload : public ::testing::Test {
     server_->add(service_);
     server_->add(health_);
     ASSERT_EQ(server_->listen("0.0.0.0:50051", insecure()), status());
-    for (int i = 0; i < 4; ++i)
-      channels_.push_back(
-          std::make_unique<channel>(clients_, world_.address_of("server") + ":50051", insecure(), options_));
+    channels_ = connect(clients_, 4);
   }
   static task<> call(const channel& to, call_options options, bool counts, tally& t) {
     const echo_stub stub(to);
@@ -75,16 +73,28 @@ class overload : public ::testing::Test {
     t.unavailable += reply.status().code() == status_code::unavailable;
     t.deadline_exceeded += reply.status().code() == status_code::deadline_exceeded;
   }
+  using channels = std::vector<std::unique_ptr<channel>>;
+  [[nodiscard]] channels connect(runtime& from, int n) {
+    channels made;
+    for (int i = 0; i < n; ++i)
+      made.push_back(
+          std::make_unique<channel>(from, world_.address_of("server") + ":50051", insecure(), options_));
+    return made;
+  }
   // `load` calls a millisecond, for `time`; those of the last `measured` count.
-  task<> offer(double load, duration time, duration measured, call_options options, tally& t) {
+  static task<> offer_from(runtime& from, const channels& by, double load, duration time, duration measured,
+                           call_options options, tally& t) {
     const duration gap =
         std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(1 / load));
     const time_point end = coro::this_executor().now() + time;
     for (std::size_t i = 0; coro::this_executor().now() < end; ++i) {
       const bool counts = coro::this_executor().now() >= end - measured;
-      clients_.spawn(call(*channels_[i % channels_.size()], options, counts, t));
+      from.spawn(call(*by[i % by.size()], options, counts, t));
       co_await sleep_for(gap);
     }
+  }
+  task<> offer(double load, duration time, duration measured, call_options options, tally& t) {
+    return offer_from(clients_, channels_, load, time, measured, options, t);
   }
   // What came in time of what a dependency that is always busy can do.
   double goodput(double load) {
@@ -100,7 +110,7 @@ class overload : public ::testing::Test {
   health_service health_;
   channel_options options_;
   std::optional<server> server_;
-  std::vector<std::unique_ptr<channel>> channels_;
+  channels channels_;
 };
 
 TEST_F(overload, ItKeepsItsGoodputAtThreeTimesItsCapacity) {
@@ -129,8 +139,7 @@ TEST_F(overload, AMethodThatFindsNothingIsNoSlowMethod) {
   server_.emplace(world_.host("server"), options);
   server_->add(empty);
   ASSERT_EQ(server_->listen("0.0.0.0:50051", insecure()), status());
-  channels_.push_back(
-      std::make_unique<channel>(clients_, world_.address_of("server") + ":50051", insecure(), options_));
+  channels_ = connect(clients_, 1);
   tally t;
   sync_wait(clients_, offer(6, 3s, 1s, within(1s), t));
   EXPECT_EQ(t.unavailable, 0);
@@ -169,6 +178,51 @@ TEST_F(overload, CallsOfLowerCriticalityAreRejectedFirst) {
   EXPECT_GT(least.ok, least.offered / 20) << "they get the rest";
   EXPECT_LT(least.ok, least.offered / 5);
   EXPECT_GT(least.unavailable, least.offered / 2);
+}
+
+// Each of the others asks for less than an eleventh of the capacity.
+TEST_F(overload, AGreedyClientWithManyConnectionsTakesNothingFromModestOnes) {
+  serve(true);
+  struct client {
+    runtime& on;
+    channels connections;
+    tally t{};
+  };
+  std::vector<std::unique_ptr<client>> modest;
+  for (int i = 0; i < 10; ++i) {
+    runtime& on = world_.host("modest-" + std::to_string(i));
+    modest.push_back(std::make_unique<client>(client{on, connect(on, 1)}));
+  }
+  channels_ = connect(clients_, 50);
+  tally greedy;
+  clients_.spawn(offer(2.4, 5s, 2s, within(200ms), greedy));
+  for (const auto& c : modest) {
+    c->on.spawn(offer_from(c->on, c->connections, 0.06, 5s, 2s, within(200ms), c->t));
+    world_.run_for(1700us);
+  }
+  world_.run_for(6s);
+  int ok = greedy.ok;
+  for (const auto& c : modest) {
+    EXPECT_GE(c->t.offered, 110);
+    EXPECT_GE(c->t.ok, c->t.offered * 95 / 100);
+    ok += c->t.ok;
+  }
+  EXPECT_GE(ok, 1800) << "the greedy one gets the rest: " << greedy.ok;
+  for (const auto& c : modest) c->connections.clear();
+}
+
+// They are told apart by their hosts, not by their connections.
+TEST_F(overload, ClientsThatAskForMoreThanTheirShareGetTheSame) {
+  serve(true);
+  runtime& other = world_.host("other");
+  const channels one = connect(other, 1);
+  channels_ = connect(clients_, 20);
+  tally many;
+  tally few;
+  clients_.spawn(offer(4, 5s, 2s, within(200ms), many));
+  other.spawn(offer_from(other, one, 1, 5s, 2s, within(200ms), few));
+  world_.run_for(6s);
+  EXPECT_NEAR(static_cast<double>(few.ok) / many.ok, 1, 0.15);
 }
 
 TEST_F(overload, HealthChecksAreAnswered) {

@@ -21,18 +21,20 @@ admission_control::verdict admission_control::check_deadline(std::uint32_t metho
 }
 
 admission_control::verdict admission_control::check(std::uint32_t method, criticality level,
-                                                    time_point deadline, time_point now) noexcept {
-  if (!(line_.empty() && has_free_place()) && !line_.has_room(level, now)) return verdict::overloaded;
+                                                    std::uint64_t client, time_point deadline,
+                                                    time_point now) noexcept {
+  if (!is_free() && !line_.has_room(level, client, now)) return verdict::overloaded;
   return check_deadline(method, deadline, now);
 }
 
 admission_control::entry admission_control::enter(limited_call& c, time_point now) noexcept {
   c.since = now;
-  if (line_.empty() && has_free_place()) {
+  if (is_free()) {
     ++running_;
     return entry::runs;
   }
-  if (!line_.has_room(c.level, now)) return entry::rejected;
+  if (!line_.has_room(c.level, c.client, now)) return entry::rejected;
+  c.cost_s = quick_[c.method].seconds;
   if (limited_call* const other = line_.push(c, now)) other->rejected(false);
   return entry::waits;
 }

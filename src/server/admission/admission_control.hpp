@@ -22,9 +22,11 @@ class admission_control {
 
   // tried: it is probably too late, and permitted all the same. Its deadline must not be tested again.
   enum class verdict : std::uint8_t { permitted, tried, overloaded, too_late };
+  // Whether calls need not wait. If not, check() and enter() ask for the client (see client_key()).
+  [[nodiscard]] bool is_free() const noexcept { return line_.empty() && has_free_place(); }
   // The request headers of a call have arrived: whether it is worth to read its message.
-  [[nodiscard]] verdict check(std::uint32_t method, criticality level, time_point deadline,
-                              time_point now) noexcept;
+  [[nodiscard]] verdict check(std::uint32_t method, criticality level, std::uint64_t client,
+                              time_point deadline, time_point now) noexcept;
 
   enum class entry : std::uint8_t { runs, waits, rejected };
   // The request of a call is complete. Sets `since`. If the call waits, one of its functions is called later.

@@ -35,7 +35,7 @@ struct admission_gate::posted_advance : coro::runnable {
 };
 
 admission_gate::admission_gate(loop& on, const admission_options& o, std::size_t methods)
-    : loop_(on), control_(o, methods, on.io().random()), posted_(new posted_advance(*this)) {
+    : loop_(on), seed_(on.io().random()), control_(o, methods, seed_), posted_(new posted_advance(*this)) {
   fire = [](coro::timer& t) noexcept { static_cast<admission_gate&>(t).advance(); };
 }
 

@@ -3,6 +3,7 @@
 
 #include "coracle/runtime/loop.hpp"
 #include "server/admission/admission_control.hpp"
+#include "server/admission/client_key.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +24,13 @@ class admission_gate final : private coro::timer {
   ~admission_gate();
 
   // See admission_control.
-  [[nodiscard]] verdict check(std::uint32_t method, criticality level, time_point deadline) noexcept {
-    return control_.check(method, level, deadline, loop_.now());
+  [[nodiscard]] verdict check(std::uint32_t method, criticality level, std::uint64_t client,
+                              time_point deadline) noexcept {
+    return control_.check(method, level, client, deadline, loop_.now());
+  }
+  // The client as check() and limited_call need it: 0 while they do not.
+  [[nodiscard]] std::uint64_t client_of(const net::address& peer, const auth_context* auth) const noexcept {
+    return control_.is_free() ? 0 : client_key(peer, auth, seed_);
   }
   [[nodiscard]] entry enter(limited_call& c) noexcept;
   void ended(const limited_call& c, bool ok) noexcept;
@@ -47,6 +53,7 @@ class admission_gate final : private coro::timer {
   void log_rejections(bool too_late);
 
   loop& loop_;
+  const std::uint64_t seed_;
   admission_control control_;
   posted_advance* const posted_;
   std::uint64_t rejected_ = 0;

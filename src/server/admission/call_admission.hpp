@@ -16,14 +16,7 @@ class call_admission final : public limited_call {
   call_admission(admission_gate& of, server_call& call) noexcept : gate_(of), call_(call) {}
 
   // The request is complete. Unless the call runs now, or is rejected, it hears of it later.
-  [[nodiscard]] admission_gate::entry enter() noexcept {
-    // Another call may be rejected within, and what that runs must find this one in its line.
-    state_ = state::waiting;
-    const auto e = gate_.enter(*this);
-    if (e == admission_gate::entry::runs) state_ = state::running;
-    if (e == admission_gate::entry::rejected) state_ = state::outside;
-    return e;
-  }
+  [[nodiscard]] admission_gate::entry enter() noexcept;
   // The handler begins: latency counts from here on, because what came before depends on the client.
   void handler_begins(time_point now) noexcept { since = now; }
   // It may run, and cannot yet: enter() comes again.

@@ -12,26 +12,24 @@ std::size_t waiting_line::capacity(time_point now) const noexcept {
                                  pressed_calls_min, calls_max);
 }
 
-bool waiting_line::has_room(criticality level, time_point now) const noexcept {
+bool waiting_line::has_room(criticality level, std::uint64_t client, time_point now) const noexcept {
   if (size_ < capacity(now)) return true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(level); ++i)
-    if (lists_[i].size != 0) return true;
-  return false;
+    if (!levels_[i].empty()) return true;
+  return turns_of(level).is_greedier_than(client);
 }
 
 limited_call* waiting_line::push(limited_call& c, time_point now) noexcept {
   limited_call* out = nullptr;
   if (size_ >= capacity(now)) {
-    for (std::size_t i = 0; !out && i < static_cast<std::size_t>(c.level); ++i) out = lists_[i].oldest;
+    // The last of these levels is that of the call.
+    for (std::size_t i = 0; !out && i <= static_cast<std::size_t>(c.level); ++i)
+      out = levels_[i].first_to_lose();
     if (out) remove(*out);
   }
   if (size_ == 0 && !out) nonempty_since_ = now;
   c.since = now;
-  level_list& list = list_of(c.level);
-  c.older = list.newest;
-  (list.newest ? list.newest->newer : list.oldest) = &c;
-  list.newest = &c;
-  ++list.size;
+  turns_of(c.level).push(c);
   ++size_;
   return out;
 }
@@ -47,10 +45,10 @@ void waiting_line::count_taken(time_point now) noexcept {
 
 limited_call* waiting_line::take(time_point now) noexcept {
   const bool newest_first = is_pressed(now);
-  for (std::size_t i = lists_.size(); i-- > 0;) {
-    limited_call* const next = newest_first ? lists_[i].newest : lists_[i].oldest;
+  for (std::size_t i = levels_.size(); i-- > 0;) {
+    limited_call* const next = levels_[i].take(newest_first);
     if (!next) continue;
-    remove(*next);
+    --size_;
     count_taken(now);
     return next;
   }
@@ -59,8 +57,8 @@ limited_call* waiting_line::take(time_point now) noexcept {
 
 limited_call* waiting_line::take_expired(time_point now) noexcept {
   const duration waits = is_pressed(now) ? pressed_patience : patience;
-  for (const level_list& list : lists_) {
-    limited_call* const oldest = list.oldest;
+  for (const client_turns& level : levels_) {
+    limited_call* const oldest = level.oldest();
     if (!oldest || now - oldest->since < waits) continue;
     remove(*oldest);
     return oldest;
@@ -71,8 +69,8 @@ limited_call* waiting_line::take_expired(time_point now) noexcept {
 time_point waiting_line::next_expiry() const noexcept {
   time_point first = never;
   if (size_ == 0) return first;
-  for (const level_list& list : lists_)
-    if (list.oldest) first = std::min(first, list.oldest->since);
+  for (const client_turns& level : levels_)
+    if (level.oldest()) first = std::min(first, level.oldest()->since);
   // It becomes pressed at a time that is no later than `patience` after the oldest call came.
   const time_point pressed = deadline_after(nonempty_since_, patience);
   return std::max(std::min(pressed, deadline_after(first, patience)),
@@ -80,11 +78,7 @@ time_point waiting_line::next_expiry() const noexcept {
 }
 
 void waiting_line::remove(limited_call& c) noexcept {
-  level_list& list = list_of(c.level);
-  (c.older ? c.older->newer : list.oldest) = c.newer;
-  (c.newer ? c.newer->older : list.newest) = c.older;
-  c.older = c.newer = nullptr;
-  --list.size;
+  turns_of(c.level).remove(c);
   --size_;
 }
 

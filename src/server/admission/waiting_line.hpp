@@ -3,6 +3,8 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/rpc/criticality.hpp"
+#include "server/admission/client_turns.hpp"
+#include "server/admission/limited_call.hpp"
 
 #include <array>
 #include <chrono>
@@ -11,32 +13,6 @@
 
 namespace coracle::server_internal {
 
-// A call that counts for the limit of its loop, or waits for that. It leaves the line before it is
-// destroyed.
-class limited_call {
- public:
-  limited_call() noexcept = default;
-  limited_call(const limited_call&) = delete;
-  limited_call& operator=(const limited_call&) = delete;
-
-  std::uint32_t method = 0;
-  criticality level = criticality::critical;
-  time_point deadline = never;
-  time_point since{};  // when it began to wait, and then when it was admitted
-
-  // Called at most once, and not by the functions to which the call is passed.
-  virtual void admitted() noexcept = 0;
-  // Called in place of admitted(). too_late: it would not end before its deadline.
-  virtual void rejected(bool too_late) noexcept = 0;
-
-  // Links of the line.
-  limited_call* older = nullptr;
-  limited_call* newer = nullptr;
-
- protected:
-  ~limited_call() = default;
-};
-
 // A queue with two states: sans-I/O, for one loop.
 //
 // Usually calls wait for at most `patience` and leave in the order in which they came, so that short bursts
@@ -44,7 +20,9 @@ class limited_call {
 // pressed, and calls wait for at most `pressed_patience` until they are rejected, and the newest leaves
 // first, because its client is the most likely to wait still (CoDel's target and interval, with adaptive
 // LIFO; Ben Maurer, "Fail at Scale", ACM Queue 13, 2015). Calls of a higher criticality always leave before
-// those of lower ones.
+// those of lower ones, and among calls of one criticality, clients take turns. In a full line, a call of the
+// lowest criticality gives its place to one of a higher criticality, and the client with the most calls gives
+// a place to one with fewer.
 class waiting_line {
  public:
   static constexpr duration patience = std::chrono::milliseconds(100);
@@ -58,8 +36,8 @@ class waiting_line {
   [[nodiscard]] bool is_pressed(time_point now) const noexcept {
     return size_ != 0 && now - nonempty_since_ >= patience;
   }
-  // Whether push() would keep a call of this criticality.
-  [[nodiscard]] bool has_room(criticality level, time_point now) const noexcept;
+  // Whether push() would keep a call of this criticality and client.
+  [[nodiscard]] bool has_room(criticality level, std::uint64_t client, time_point now) const noexcept;
   // Adds a call, and sets its `since`. Requires has_room(). Returns the call that has lost its place to it,
   // or null.
   [[nodiscard]] limited_call* push(limited_call& c, time_point now) noexcept;
@@ -73,17 +51,17 @@ class waiting_line {
   void remove(limited_call& c) noexcept;
 
  private:
-  // The calls of one criticality, from which they leave at both ends.
-  struct level_list {
-    limited_call* oldest = nullptr;
-    limited_call* newest = nullptr;
-    std::size_t size = 0;
-  };
-  [[nodiscard]] level_list& list_of(criticality c) noexcept { return lists_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] client_turns& turns_of(criticality c) noexcept {
+    return levels_[static_cast<std::size_t>(c)];
+  }
+  [[nodiscard]] const client_turns& turns_of(criticality c) const noexcept {
+    return levels_[static_cast<std::size_t>(c)];
+  }
   [[nodiscard]] std::size_t capacity(time_point now) const noexcept;
   void count_taken(time_point now) noexcept;
 
-  std::array<level_list, 4> lists_{};  // by criticality
+  std::array<client_turns, 4> levels_{client_turns(calls_max), client_turns(calls_max),
+                                      client_turns(calls_max), client_turns(calls_max)};  // by criticality
   std::size_t size_ = 0;
   time_point nonempty_since_{};
   // How many calls have left to run in this interval and in the one before, each as long as `patience`.

@@ -83,8 +83,8 @@ TEST_F(control, AFullLineIsOverloadForCallsThatAreNotMoreCritical) {
   fill();
   for (std::size_t i = 0; i < waiting_line::calls_max; ++i)
     EXPECT_EQ(control_.enter(make(criticality::sheddable), now_), entry::waits);
-  EXPECT_EQ(control_.check(0, criticality::sheddable, never, now_), verdict::overloaded);
-  EXPECT_EQ(control_.check(0, criticality::critical, never, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::sheddable, 0, never, now_), verdict::overloaded);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, never, now_), verdict::permitted);
   one_call& least = calls_[4];
   EXPECT_EQ(control_.enter(make(criticality::sheddable), now_), entry::rejected);
   EXPECT_EQ(control_.enter(make(criticality::critical), now_), entry::waits);
@@ -93,21 +93,21 @@ TEST_F(control, AFullLineIsOverloadForCallsThatAreNotMoreCritical) {
 
 TEST_F(control, ACallThatCouldNotEndInTimeIsTooLate) {
   run(300, 50ms);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 100ms, now_), verdict::permitted);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::tried) << "a try";
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::too_late);
-  EXPECT_EQ(control_.check(0, criticality::critical, never, now_), verdict::permitted);
-  EXPECT_EQ(control_.check(1, criticality::critical, now_ + 20ms, now_), verdict::permitted)
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 100ms, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::tried) << "a try";
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::too_late);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, never, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(1, criticality::critical, 0, now_ + 20ms, now_), verdict::permitted)
       << "another method";
 }
 
 TEST_F(control, AMethodThatIsFastAgainIsNoticedByTries) {
   run(300, 50ms);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::tried);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::tried);
   int tries = 0;
-  while (control_.check(0, criticality::critical, now_ + 20ms, now_) == verdict::too_late) {
+  while (control_.check(0, criticality::critical, 0, now_ + 20ms, now_) == verdict::too_late) {
     now_ += 100ms;
-    ASSERT_NE(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::too_late);
+    ASSERT_NE(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::too_late);
     run(1, 1ms);
     ASSERT_LT(++tries, 30);
   }
@@ -117,7 +117,7 @@ TEST_F(control, AMethodThatIsFastAgainIsNoticedByTries) {
 TEST_F(control, TriesWithoutALatencyDoNotRejectAMethodForEver) {
   run(300, 50ms);
   int tries = 0;
-  while (control_.check(0, criticality::critical, now_ + 20ms, now_) != verdict::permitted) {
+  while (control_.check(0, criticality::critical, 0, now_ + 20ms, now_) != verdict::permitted) {
     now_ += 100ms;
     ASSERT_LT(++tries, 150);
   }
@@ -125,27 +125,27 @@ TEST_F(control, TriesWithoutALatencyDoNotRejectAMethodForEver) {
 
 TEST_F(control, FailuresAreNoLatencyOfAMethodThatIsNotKnown) {
   run(300, 50ms, false);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 1ms, now_), verdict::permitted);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 1ms, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 1ms, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 1ms, now_), verdict::permitted);
 }
 
 TEST_F(control, NoCallIsTooLateBeforeTheMethodIsKnown) {
   run(99, 50ms);
   now_ += 1s;
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 1ms, now_), verdict::permitted);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 1ms, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 1ms, now_), verdict::permitted);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 1ms, now_), verdict::permitted);
 }
 
 TEST_F(control, FastErrorsDoNotMakeAMethodSeemFast) {
   run(300, 50ms);
   run(300, 1us, false);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::tried) << "a try";
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::too_late);
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::tried) << "a try";
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::too_late);
 }
 
 TEST_F(control, ACallThatHasWaitedUntilItIsTooLateIsNotBegun) {
   run(300, 50ms);
-  EXPECT_EQ(control_.check(0, criticality::critical, now_ + 20ms, now_), verdict::tried) << "a try";
+  EXPECT_EQ(control_.check(0, criticality::critical, 0, now_ + 20ms, now_), verdict::tried) << "a try";
   const auto running = fill();
   one_call& fifth = make();
   fifth.deadline = now_ + 60ms;

@@ -106,7 +106,7 @@ class limit_world {
     c.arrived = now_;
     c.since = time();
     if (line_.empty() && static_cast<double>(running_) < limit()) return begin(c);
-    if (!line_.has_room(c.level, time())) return reject(c);
+    if (!line_.has_room(c.level, c.client, time())) return reject(c);
     if (limited_call* const other = line_.push(c, time())) reject(static_cast<simulated_call&>(*other));
   }
   void admit() {

@@ -10,18 +10,25 @@ namespace {
 using namespace std::chrono_literals;
 
 struct waiting_call final : limited_call {
-  explicit waiting_call(criticality c = criticality::critical) { level = c; }
+  explicit waiting_call(criticality c = criticality::critical, std::uint64_t of = 0) {
+    level = c;
+    client = of;
+  }
   void admitted() noexcept override {}
   void rejected(bool) noexcept override {}
 };
 
 class the_line : public ::testing::Test {
  protected:
-  waiting_call& come(duration at, criticality level = criticality::critical) {
-    waiting_call& c = calls_.emplace_back(level);
-    EXPECT_TRUE(line_.has_room(level, time(at)));
+  waiting_call& come(duration at, criticality level = criticality::critical, std::uint64_t client = 0) {
+    waiting_call& c = calls_.emplace_back(level, client);
+    EXPECT_TRUE(line_.has_room(level, client, time(at)));
     EXPECT_EQ(line_.push(c, time(at)), nullptr);
     return c;
+  }
+  // Whether a call of client 0 would be kept.
+  [[nodiscard]] bool has_room(criticality level, duration at) const {
+    return line_.has_room(level, 0, time(at));
   }
   static time_point time(duration d) { return time_point(1h + d); }
   // Keeps the line from being empty until it is pressed, with calls that come every 5 ms.
@@ -81,12 +88,12 @@ TEST_F(the_line, HigherCriticalityLeavesFirst) {
 TEST_F(the_line, AFullLineGivesThePlaceOfTheLeastCriticalToAMoreCriticalCall) {
   waiting_call& least = come(0ms, criticality::sheddable);
   for (std::size_t i = 1; i < waiting_line::calls_max; ++i) come(1ms, criticality::sheddable_plus);
-  EXPECT_FALSE(line_.has_room(criticality::sheddable, time(2ms)));
-  EXPECT_TRUE(line_.has_room(criticality::critical, time(2ms)));
+  EXPECT_FALSE(has_room(criticality::sheddable, 2ms));
+  EXPECT_TRUE(has_room(criticality::critical, 2ms));
   waiting_call more(criticality::critical);
   EXPECT_EQ(line_.push(more, time(2ms)), &least);
   EXPECT_EQ(line_.size(), waiting_line::calls_max);
-  EXPECT_FALSE(line_.has_room(criticality::sheddable_plus, time(2ms)));
+  EXPECT_FALSE(has_room(criticality::sheddable_plus, 2ms));
   line_.remove(more);
 }
 
@@ -95,17 +102,55 @@ TEST_F(the_line, APressedLineIsAsLongAsWhatLeavesItInTime) {
   duration now = 100ms;
   // 2 calls leave in each ms.
   for (int i = 0; i < 200; ++i, now += 500us) {
-    if (line_.has_room(criticality::critical, time(now))) come(now);
-    if (line_.has_room(criticality::critical, time(now))) come(now);
+    if (has_room(criticality::critical, now)) come(now);
+    if (has_room(criticality::critical, now)) come(now);
     while (line_.take_expired(time(now))) {
     }
     if (line_.size() > 1) {
       EXPECT_NE(line_.take(time(now)), nullptr);
     }
   }
-  while (line_.has_room(criticality::critical, time(now))) come(now);
+  while (has_room(criticality::critical, now)) come(now);
   EXPECT_GE(line_.size(), waiting_line::pressed_calls_min);
   EXPECT_LE(line_.size(), 20u) << "as many as leave in 10 ms";
+}
+
+TEST_F(the_line, ClientsTakeTurns) {
+  waiting_call& greedy = come(0ms, criticality::critical, 1);
+  waiting_call& greedy_again = come(0ms, criticality::critical, 1);
+  come(0ms, criticality::critical, 1);
+  waiting_call& modest = come(1ms, criticality::critical, 2);
+  EXPECT_EQ(line_.take(time(2ms)), &greedy);
+  EXPECT_EQ(line_.take(time(2ms)), &modest);
+  EXPECT_EQ(line_.take(time(2ms)), &greedy_again);
+}
+
+TEST_F(the_line, CriticalityComesBeforeTurns) {
+  come(0ms, criticality::sheddable, 2);
+  waiting_call& first = come(1ms, criticality::critical, 1);
+  waiting_call& second = come(1ms, criticality::critical, 1);
+  EXPECT_EQ(line_.take(time(2ms)), &first);
+  EXPECT_EQ(line_.take(time(2ms)), &second);
+}
+
+TEST_F(the_line, AFullLineGivesAPlaceOfTheClientWithMostToOneWithFewer) {
+  waiting_call& first = come(0ms, criticality::critical, 1);
+  for (std::size_t i = 1; i < waiting_line::calls_max - 2; ++i) come(1ms, criticality::critical, 1);
+  for (int i = 0; i < 2; ++i) come(1ms, criticality::critical, 2);
+  EXPECT_FALSE(line_.has_room(criticality::critical, 1, time(2ms))) << "the greedy client";
+  EXPECT_TRUE(line_.has_room(criticality::critical, 2, time(2ms)));
+  EXPECT_TRUE(line_.has_room(criticality::critical, 3, time(2ms)));
+  EXPECT_FALSE(line_.has_room(criticality::sheddable, 3, time(2ms)));
+  waiting_call third(criticality::critical, 3);
+  EXPECT_EQ(line_.push(third, time(2ms)), &first) << "the oldest";
+  EXPECT_EQ(line_.size(), waiting_line::calls_max);
+  line_.remove(third);
+}
+
+TEST_F(the_line, ClientsWithAsMuchDoNotTakePlacesOfEachOther) {
+  for (std::size_t i = 0; i < waiting_line::calls_max; ++i) come(1ms, criticality::critical, 1 + i % 4);
+  for (std::uint64_t client = 1; client <= 4; ++client)
+    EXPECT_FALSE(line_.has_room(criticality::critical, client, time(2ms)));
 }
 
 TEST_F(the_line, ACallLeavesFromTheMiddle) {

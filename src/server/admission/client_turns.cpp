@@ -1,0 +1,106 @@
+#include "server/admission/client_turns.hpp"
+
+#include <algorithm>
+
+namespace coracle::server_internal {
+
+namespace {
+
+// How fast what is usual follows the calls that leave.
+constexpr double usual_share = 0.05;
+
+}  // namespace
+
+client_turns::client_turns(std::size_t calls_max) : queues_(clients_max), clients_with_(calls_max + 2) {}
+
+const client_queue& client_turns::queue_for(std::uint64_t client) const noexcept {
+  const client_queue* const set = &queues_[client % (clients_max / set_size) * set_size];
+  const client_queue* unused = nullptr;
+  for (const client_queue* q = set; q != set + set_size; ++q) {
+    if (q->calls.size == 0) unused = q;
+    else if (q->client == client) return *q;
+  }
+  return unused ? *unused : *set;
+}
+
+void client_turns::push(limited_call& c) noexcept {
+  client_queue& q = queue_for(c.client);
+  if (q.calls.size == 0) {
+    q.client = c.client;
+    enter_ring(q);
+  } else {
+    --clients_with_[q.calls.size];
+  }
+  c.queue = &q;
+  q.calls.push(c);
+  calls_.push(c);
+  ++clients_with_[q.calls.size];
+  longest_ = std::max(longest_, q.calls.size);
+}
+
+void client_turns::remove(limited_call& c) noexcept {
+  client_queue& q = *c.queue;
+  --clients_with_[q.calls.size];
+  // A client with fewer calls is this one, at the least.
+  if (q.calls.size == longest_ && clients_with_[longest_] == 0) --longest_;
+  calls_.remove(c);
+  q.calls.remove(c);
+  c.queue = nullptr;
+  if (q.calls.size != 0) ++clients_with_[q.calls.size];
+  else leave_ring(q);
+}
+
+// Behind all others.
+void client_turns::enter_ring(client_queue& q) noexcept {
+  if (!turn_) {
+    turn_ = q.next = q.previous = &q;
+    q.credit = 1;  // its turn has begun
+    return;
+  }
+  q.credit = 0;
+  q.next = turn_;
+  q.previous = turn_->previous;
+  q.previous->next = q.next->previous = &q;
+}
+
+void client_turns::leave_ring(client_queue& q) noexcept {
+  if (q.next == &q) {
+    turn_ = nullptr;
+    return;
+  }
+  q.previous->next = q.next;
+  q.next->previous = q.previous;
+  if (turn_ != &q) return;
+  turn_ = q.next;
+  // Its turn begins here, because take() begins only those that it passes on to.
+  if (turn_->credit <= 0) turn_->credit += 1;
+}
+
+limited_call* client_turns::take(bool newest_first) noexcept {
+  if (!turn_) return nullptr;
+  // At most cost_max rounds.
+  while (turn_->credit <= 0) {
+    turn_ = turn_->next;
+    turn_->credit += 1;
+  }
+  limited_call& c = newest_first ? *turn_->calls.newest : *turn_->calls.oldest;
+  turn_->credit -= cost_of(c);
+  remove(c);
+  return &c;
+}
+
+double client_turns::cost_of(const limited_call& c) noexcept {
+  if (c.cost_s <= 0) return 1;
+  if (usual_cost_s_ <= 0) usual_cost_s_ = c.cost_s;
+  usual_cost_s_ += (c.cost_s - usual_cost_s_) * usual_share;
+  return std::clamp(c.cost_s / usual_cost_s_, 1 / cost_max, cost_max);
+}
+
+limited_call* client_turns::first_to_lose() const noexcept {
+  if (!turn_) return nullptr;
+  const client_queue* q = turn_;
+  while (q->calls.size != longest_) q = q->next;
+  return q->calls.oldest;
+}
+
+}  // namespace coracle::server_internal
