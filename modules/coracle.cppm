@@ -146,6 +146,7 @@ module;
 #include <coracle/server/idempotency.hpp>
 #include <coracle/server/load_reporter.hpp>
 #include <coracle/server/memory_quota.hpp>
+#include <coracle/server/rate_limit.hpp>
 #include <coracle/server/reader.hpp>
 #include <coracle/server/replies.hpp>
 #include <coracle/server/reply.hpp>
@@ -308,6 +309,7 @@ using coracle::log_trace;
 using coracle::log_value;
 using coracle::logger;
 using coracle::loop;
+using coracle::loop_admission;
 using coracle::loop_clock;
 using coracle::loop_counters;
 using coracle::makes_replies;
@@ -361,6 +363,7 @@ using coracle::process_signal;
 using coracle::process_signals;
 using coracle::queue;
 using coracle::queued_callback;
+using coracle::rate_limit;
 using coracle::reader;
 using coracle::record_crashes;
 using coracle::record_logger;

@@ -30,6 +30,7 @@ CLASSES = (
     ("client_ping_limits", "server/server_options.hpp"),
     ("connection_age", "server/server_options.hpp"),
     ("admission_options", "server/admission_options.hpp"),
+    ("rate_limit", "server/rate_limit.hpp"),
     ("server_limits", "server/server_limits.hpp"),
     ("authorization_file_options", "server/authorization_policy.hpp"),
     ("console_options", "console/console.hpp"),

@@ -27,6 +27,7 @@ STYLES = {
     "client": "on the client's side: a call from its begin to its reply",
     "client_metrics": "as the one before, with telemetry",
     "recorder": "of a server's call, writing its events",
+    "rejected": "as the first, of a call above a rate limit",
     "protobuf": "of a server's call, parsing, copying and serializing the messages",
 }
 

@@ -10,7 +10,7 @@ from harness import engine, machine, routed
 FIGURES = pathlib.Path(__file__).resolve().parents[1] / "gate.json"
 MOST = 1.01  # times the figure that is kept
 SCENARIOS = (("grpc", 1), ("grpc", 100), ("in_place", 100), ("nghttp2", 100), ("deadlines", 100), ("indexed_deadlines", 100), ("traces", 100), ("metrics", 100), ("unsampled", 100), ("sampled", 100),
-             ("client", 1), ("client", 100), ("client_metrics", 100), ("recorder", 100))
+             ("client", 1), ("client", 100), ("client_metrics", 100), ("recorder", 100), ("rejected", 100))
 ROUTED = {"levels": "five policies above round_robin", "routed": "with the routes of 100 virtual hosts"}  # what they add to a call
 
 

@@ -16,7 +16,8 @@ using http2::frame_type;
 
 namespace {
 
-constexpr std::uint32_t window_bytes = 65535;  // at the start (RFC 9113 6.9.2)
+// Calls that are rejected use none of it, and each batch adds what replies would use.
+constexpr std::uint32_t credit_bytes = 1u << 30;
 
 }  // namespace
 
@@ -26,7 +27,7 @@ canned_client::canned_client(client_style style, std::size_t calls_per_batch, st
   opening_.assign(preface.begin(), preface.end());
   add_frame(opening_, 4, http2::flag::none, 0, {});
   add_frame(opening_, 4, http2::flag::ack, 0, {});
-  add_credit(opening_, http2::stream_id_max - window_bytes);
+  add_credit(opening_, credit_bytes);
   add_call(opening_, next_id_);
   next_id_ += 2;
   if (!changes_table()) make_batch();
@@ -97,6 +98,8 @@ bool canned_client::judge(bytes_view bytes) {
     if (bytes.size() - http2::frame_header_bytes < f.length) return false;
     const bytes_view payload = bytes.subspan(http2::frame_header_bytes, f.length);
     bytes = bytes.subspan(http2::frame_header_bytes + f.length);
+    if (f.type == frame_type::rst_stream && http2::load_u32(payload.data()) == 0)
+      continue;  // of a rejected call
     if (f.type == frame_type::goaway || f.type == frame_type::rst_stream) return false;
     if (f.type == frame_type::data) {
       if (payload.size() != 5 + message_.size() || !std::ranges::equal(payload.subspan(5), message_))
@@ -105,12 +108,18 @@ bool canned_client::judge(bytes_view bytes) {
     }
     if (f.type != frame_type::headers) continue;
     bool ok = false;
+    bool rejected = false;
     decoder_.start(payload);
     while (decoder_.next() == hpack::decoder::step::field) {
       const hpack::field& field = decoder_.current();
       ok |= field.name == "grpc-status" && field.value == "0";
+      rejected |= field.name == "grpc-status" && field.value == "8";
     }
     if (!f.has(http2::flag::end_stream)) continue;
+    if (rejected) {
+      ++rejected_;
+      continue;
+    }
     if (!ok || echoed_ != f.id) return false;
     ++answered_;
   }

@@ -26,9 +26,11 @@ class canned_client final : public canned_peer {
   // The preface, SETTINGS and the calls that fill the server's dynamic table.
   [[nodiscard]] coracle::bytes_view opening() const noexcept override { return opening_; }
   coracle::bytes_view next_batch() override;
-  // False unless each call with a reply has its echo and grpc-status 0.
+  // False unless each call has its echo and grpc-status 0, or is rejected without a reply.
   [[nodiscard]] bool judge(coracle::bytes_view from_server) override;
   [[nodiscard]] std::size_t answered() const noexcept { return answered_; }
+  // Those that ended with RESOURCE_EXHAUSTED.
+  [[nodiscard]] std::size_t rejected() const noexcept { return rejected_; }
   // A request or reply message: they are the same bytes.
   [[nodiscard]] coracle::bytes_view message() const noexcept { return message_; }
 
@@ -49,6 +51,7 @@ class canned_client final : public canned_peer {
   std::vector<std::size_t> ids_at_;  // where stream ids stand in batch_
   std::uint32_t next_id_ = 1;
   std::size_t answered_ = 0;
+  std::size_t rejected_ = 0;
   std::uint32_t echoed_ = 0;  // the stream whose DATA was right
   coracle::hpack::encoder encoder_;
   coracle::hpack::decoder decoder_;

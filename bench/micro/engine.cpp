@@ -1,12 +1,13 @@
 // bench_engine CALLS_PER_BATCH BATCHES MODE, with the modes
-// grpc|in_place|nghttp2|deadlines|indexed_deadlines|traces|metrics|unsampled|sampled|client|client_metrics|
-// protobuf|recorder: the cost of a small unary call from the bytes of its request to the bytes of its reply:
-// HTTP/2, routing, call, protobuf and handler on a loop, without a socket. Prints a line of JSON; under
-// callgrind only the measured part is collected.
+// grpc|in_place|nghttp2|deadlines|indexed_deadlines|traces|metrics|unsampled|sampled|client|
+// client_metrics|protobuf|recorder|rejected: the cost of a small unary call from the bytes of its request to
+// the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop, without a socket. Prints a
+// line of JSON; under callgrind only the measured part is collected.
 //
 // in_place: as grpc, with a handler that constructs its reply in place.
 // metrics: as grpc, with telemetry.
 // unsampled, sampled: as metrics, with traces of which none or 1 % are recorded.
+// rejected: as grpc, but a rate limit rejects all calls after the first one.
 // client: the same on the client's side, from the begin of a call to its reply.
 // client_metrics: as client, with telemetry.
 // recorder: only the events of a server's call.
@@ -89,11 +90,13 @@ void observe(coracle::server_internal::server_state& server, coracle::runtime& o
   core->trace(traces);
 }
 
-bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches, observed what) {
+bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches, observed what,
+           bool rejects) {
   bench::canned_course course{client, warm_up_batches, batches};
   coracle::runtime runtime;
-  const auto server =
-      std::make_shared<coracle::server_internal::server_state>(runtime, coracle::server_options());
+  coracle::server_options options;
+  if (rejects) options.rate_limits.emplace_back(0.001, 1);
+  const auto server = std::make_shared<coracle::server_internal::server_state>(runtime, options);
   server->make_shards();
   server->routes.add(service);
   observe(*server, runtime, what);
@@ -206,13 +209,14 @@ int main(int argc, char** argv) {
       {"client", client_style::grpc},
       {"client_metrics", client_style::grpc},
       {"protobuf", client_style::grpc},
-      {"recorder", client_style::grpc}};
+      {"recorder", client_style::grpc},
+      {"rejected", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
     std::fputs(
         "usage: bench_engine CALLS_PER_BATCH BATCHES "
         "grpc|in_place|nghttp2|deadlines|indexed_deadlines|traces|metrics|unsampled|sampled|client|client_"
-        "metrics|protobuf|recorder\n",
+        "metrics|protobuf|recorder|rejected\n",
         stderr);
     return 2;
   }
@@ -233,8 +237,10 @@ int main(int argc, char** argv) {
                           : mode == "unsampled" ? observed::no_traces
                           : mode == "sampled"   ? observed::few_traces
                                                 : observed::nothing;
-    right =
-        serve(service, client, batches, what) && client.answered() == 1 + calls * (warm_up_batches + batches);
+    const bool rejects = mode == "rejected";
+    right = serve(service, client, batches, what, rejects) &&
+            client.answered() + client.rejected() == 1 + calls * (warm_up_batches + batches) &&
+            client.rejected() == (rejects ? calls * (warm_up_batches + batches) : 0);
   }
   if (!right) {
     std::fputs("bench_engine: an answer is not right\n", stderr);

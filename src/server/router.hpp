@@ -29,6 +29,10 @@ struct served_method {
   const base::method_name* name = &base::method_names::unregistered();  // in records
   std::string_view path = {};  // of the definition; empty for unregistered methods
   bool is_limited = true;  // service::is_limited()
+  // The index of its calls where those of unregistered methods have this one.
+  [[nodiscard]] std::uint32_t index_or(std::uint32_t unregistered) const noexcept {
+    return path.empty() ? unregistered : index;
+  }
 };
 
 // The part of a content-type after "application/grpc", and how the server responds to it.

@@ -43,6 +43,7 @@ server_state::server_state(runtime& on, const server_options& o)
     routes.subtypes.add(*c);
     routes.connect_subtypes.add(*c);
   }
+  rate_limits::require_valid(options.rate_limits);
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
   if (options.observer) add_observer(options.observer);
 }
@@ -50,6 +51,18 @@ server_state::server_state(runtime& on, const server_options& o)
 void server_state::add_observer(std::shared_ptr<server_observer> o) {
   observers.push_back(std::move(o));
   routes.report_unknown_methods();
+}
+
+rate_limits& server_state::shared_rate_limits() {
+  std::call_once(rate_limits_made_, [this] {
+    std::vector<std::string_view> paths;
+    for (std::uint32_t i = 0; i < routes.size(); ++i) paths.push_back(routes.at(i).path);
+    rate_limits_ = std::make_unique<rate_limits>(options.rate_limits, paths, loop::current()->io().random());
+    for (const std::string& name : rate_limits_->unknown())
+      owner.log().write(log_room::server, log_level::warning,
+                        "a rate limit limits nothing: the server has no method or service " + name);
+  });
+  return *rate_limits_;
 }
 
 void server_state::make_shards() {
@@ -506,6 +519,7 @@ void add(server_snapshot& to, server_snapshot& part) {
   to.calls_waiting += part.calls_waiting;
   to.concurrency_limit += part.concurrency_limit;
   to.last_call_started = std::max(to.last_call_started, part.last_call_started);
+  std::move(part.admission.begin(), part.admission.end(), std::back_inserter(to.admission));
   std::move(part.listeners.begin(), part.listeners.end(), std::back_inserter(to.listeners));
   std::move(part.connections.begin(), part.connections.end(), std::back_inserter(to.connections));
 }

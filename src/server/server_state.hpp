@@ -16,6 +16,7 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
+#include "server/admission/rate_limits.hpp"
 #include "server/http/http_routes.hpp"
 #include "server/router.hpp"
 #include "server/server_registry.hpp"
@@ -100,6 +101,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void notify_other_loops(loop& but, memory_state change) noexcept;
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // called by the shard
 
+  // Made by the first call, when all methods are known. Any loop.
+  [[nodiscard]] rate_limits& shared_rate_limits();
+
   // --- loop 0
   // `security` is null for plaintext.
   void accepted(runtime_internal::handle connection,
@@ -149,6 +153,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> drain_with_configured_grace();
 
   const std::shared_ptr<server_registry> registry_;
+  std::once_flag rate_limits_made_;
+  std::unique_ptr<rate_limits> rate_limits_;
   mutable std::mutex trace_mutex_;
   rpc::event_trace trace_;
   mutable std::mutex secured_mutex_;

@@ -12,12 +12,12 @@
 #include "http/date.hpp"
 #include "net/duplex.hpp"
 #include "protocol/grpc/request_headers.hpp"
-#include "protocol/grpc/status_headers.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "server/admission/rejection.hpp"
+#include "server/call/refusal.hpp"
 #include "server/call/server_call.hpp"
 #include "server/http/http_call.hpp"
 #include "server/repeated_requests.hpp"
@@ -27,10 +27,8 @@
 #include "server/web/direct_response.hpp"
 #include "server/web/rest_error.hpp"
 #include "server/web/web_call.hpp"
-#include "transport/header_block.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <new>
@@ -62,38 +60,6 @@ std::size_t min_bytes_in(duration d) noexcept {
       std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
 }
 
-void refuse_web_call(transport::exchange x, const call_request& request, const status& reason,
-                     encoding_set accepted, std::string_view retry_ms) {
-  x.begin_headers();
-  x.add_field(":status", "200");
-  if (request.unknown_encoding)
-    x.add_field(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
-  x.end_headers(false);
-  x.begin_headers();
-  struct {
-    void add(std::string_view name, std::string_view value) noexcept { to.add_field(name, value); }
-    transport::exchange& to;
-  } block{x};
-  protocol::grpc::add_status(block, reason);
-  if (!retry_ms.empty()) x.add_field(protocol::grpc::retry_pushback_header, retry_ms);
-  x.end_headers(true);
-  x.release();
-}
-
-// Sends a Trailers-Only response for a call that reaches no handler. retry_ms: the pushback of gRFC A6; empty
-// for none.
-CORACLE_COLD void refuse(transport::exchange x, const call_request& request, const status& reason,
-                         encoding_set accepted = encoding_set::all(), std::string_view retry_ms = {}) {
-  if (x.has_target()) return refuse_web_call(x, request, reason, accepted, retry_ms);
-  transport::header_block block(request.subtype->reply_headers);
-  protocol::grpc::add_status(block, reason);
-  if (!retry_ms.empty()) block.add(protocol::grpc::retry_pushback_header, retry_ms);
-  if (request.unknown_encoding)
-    block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
-  x.send_block(block.bytes(), true);
-  x.release();
-}
-
 CORACLE_COLD status bad_timeout() { return status::internal("grpc-timeout is malformed"); }
 CORACLE_COLD status bad_metadata() { return status::internal("a -bin metadata value is not valid base64"); }
 
@@ -106,7 +72,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
       quota_(server_->memory.usage_),
       calls_max_(server_->options.limits.calls),
       call_time_(server_->options.limits.call_time),
-      pressure_timer_(*this) {
+      pressure_timer_(*this),
+      rate_log_(owner_loop, "rate limits have") {
   if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
   accepted = server_->options.accepted_encodings.common(encoding_set::all());
   max_receive_bytes = server_->options.max_receive_bytes;
@@ -159,8 +126,16 @@ CORACLE_COLD void shard::use_observers() {
 CORACLE_COLD void shard::use_admission() {
   admission_.emplace(loop_, *server_->options.admission, server_->routes.size() + 1);
   admission = &*admission_;
+  limits_calls_ = true;
   unregistered_index = server_->routes.size();
   until_extras = 1;
+}
+
+// The same.
+CORACLE_COLD void shard::use_rate_limits() {
+  rates_ = &server_->shared_rate_limits();
+  limits_calls_ = true;
+  unregistered_index = server_->routes.size();
 }
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
@@ -170,6 +145,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
   }
   if (!observer && !server_->observers.empty()) use_observers();
   if (!admission && server_->options.admission) use_admission();
+  if (!rates_ && !server_->options.rate_limits.empty()) use_rate_limits();
   transport::connection_options rules = server_->rules;
   rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
   auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,
@@ -349,13 +325,8 @@ void shard::begin_call(transport::exchange x, const call_request& r, std::unique
   const duration timeout = std::min(r.timeout, call_time_);
   const time_point deadline = timeout == duration::max() ? never : deadline_after(loop_.now(), timeout);
   bool tried = false;
-  if (admission && r.row->is_limited) [[unlikely]] {
-    const criticality level = rpc::criticality_of(received.get(), max_criticality);
-    const std::uint32_t method = fallback ? unregistered_index : r.row->index;
-    const std::uint64_t client = admission_->client_of(x.peer_address(), x.auth());
-    const auto verdict = admission_->check(method, level, client, deadline);
-    tried = verdict == admission_gate::verdict::tried;
-    if (verdict != admission_gate::verdict::permitted && !tried) return reject_overload(x, r, level, verdict);
+  if (limits_calls_ && r.row->is_limited) [[unlikely]] {
+    if (!permits(x, r, r.row->index_or(unregistered_index), received.get(), deadline, tried)) return;
   }
   if (!admit()) return reject(x, r, at_call_limit(calls_max_));
   server_call* call = nullptr;
@@ -390,18 +361,27 @@ CORACLE_COLD void shard::reject(transport::exchange x, const call_request& reque
   refuse(x, request, reason);
 }
 
-// Costs little, because an overloaded server does it often.
-CORACLE_COLD void shard::reject_overload(transport::exchange x, const call_request& request,
-                                         criticality level, admission_gate::verdict why) {
-  static const status& overload = *new status(overloaded());
-  static const status& late = *new status(too_late());
-  const bool is_late = why == admission_gate::verdict::too_late;
-  const int retry_ms = admission_->count_rejection(level, is_late);
-  if (is_late) return refuse(x, request, late);
-  char digits[16];
-  const auto end = std::to_chars(digits, digits + sizeof digits, retry_ms).ptr;
-  refuse(x, request, overload, encoding_set::all(),
-         std::string_view(digits, static_cast<std::size_t>(end - digits)));
+// Costs little, because an overloaded server rejects often.
+CORACLE_COLD bool shard::permits(transport::exchange x, const call_request& request, std::uint32_t method,
+                                 const metadata& received, time_point deadline, bool& tried) {
+  if (rates_) {
+    const rate_limits::refusal r = rates_->take(method, x.peer_address(), x.auth(), received, loop_.now());
+    if (r.why) {
+      rate_log_.count(*r.why);
+      refuse(x, request, *r.why, r.wait_ms());
+      return false;
+    }
+  }
+  if (!admission) return true;
+  const criticality level = rpc::criticality_of(received, max_criticality);
+  const std::uint64_t client = admission_->client_of(x.peer_address(), x.auth());
+  const auto verdict = admission_->check(method, level, client, deadline);
+  tried = verdict == admission_gate::verdict::tried;
+  if (verdict == admission_gate::verdict::permitted || tried) return true;
+  const rejection& r =
+      verdict == admission_gate::verdict::too_late ? rejection::too_late() : rejection::overloaded();
+  refuse(x, request, r, admission_->count_rejection(level, r));
+  return false;
 }
 
 void shard::log_rejection(std::string_view reason) {
@@ -682,11 +662,21 @@ server_snapshot shard::snapshot(std::uint64_t detailed) const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
-  if (admission_) {
-    s.calls_rejected = admission_->rejected();
-    s.calls_limited = admission_->control().running();
-    s.calls_waiting = admission_->control().waiting();
-    s.concurrency_limit = admission_->control().limit();
+  if (limits_calls_) {
+    loop_admission& now = s.admission.emplace_back();
+    now.loop = loop_.index();
+    now.rejected_rate = rate_log_.counted();
+    if (admission_) {
+      now.concurrency_limit = admission_->control().limit();
+      now.calls_limited = admission_->control().running();
+      now.calls_waiting = admission_->control().waiting();
+      now.rejected_deadline = admission_->rejected_late();
+      now.rejected_overload = admission_->rejected() - admission_->rejected_late();
+    }
+    s.calls_rejected = now.rejected_overload + now.rejected_deadline + now.rejected_rate;
+    s.calls_limited = now.calls_limited;
+    s.calls_waiting = now.calls_waiting;
+    s.concurrency_limit = now.concurrency_limit;
   }
   s.last_call_started = rpc::to_wall_time(loop_, last_call_started_);
   for (const auto& e : listeners_) {

@@ -8,6 +8,8 @@
 #include "net/acceptor.hpp"
 #include "runtime/loop_service.hpp"
 #include "server/admission/admission_gate.hpp"
+#include "server/admission/rate_limits.hpp"
+#include "server/admission/rejection.hpp"
 #include "server/call/call_request.hpp"
 #include "server/call/call_set.hpp"
 #include "server/call/received_metadata.hpp"
@@ -107,6 +109,7 @@ class shard final : public runtime_internal::loop_service,
  private:
   void use_observers();
   void use_admission();
+  void use_rate_limits();
   // metrics_source
   void report(metrics_sink& to) const noexcept override;
   struct served {
@@ -164,9 +167,10 @@ class shard final : public runtime_internal::loop_service,
   [[nodiscard]] bool admit() noexcept;
   void unadmit() noexcept;
   void reject(transport::exchange x, const call_request& request, const status& reason);
-  // Rejects a call that the overload protection does not permit.
-  void reject_overload(transport::exchange x, const call_request& request, criticality level,
-                       admission_gate::verdict why);
+  // Whether rate limits and overload protection permit a call, which is rejected if not. tried: see
+  // admission_control.
+  [[nodiscard]] bool permits(transport::exchange x, const call_request& request, std::uint32_t method,
+                             const metadata& received, time_point deadline, bool& tried);
   void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
   task<> wait_until_empty();
@@ -194,6 +198,9 @@ class shard final : public runtime_internal::loop_service,
   pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
   std::optional<admission_gate> admission_;  // none: server_options::admission is not set
+  rate_limits* rates_ = nullptr;  // null: server_options::rate_limits is empty
+  rejection_log rate_log_;
+  bool limits_calls_ = false;  // by one of these
   std::optional<server_load> load_;  // none: server_options::load is not set
   std::string date_;
   time_point date_ends_{};  // when the date must be made again

@@ -126,5 +126,35 @@ TEST(Overload, FaultsAreInjected) {
   EXPECT_TRUE(reply.ok() || reply.status() == faults.abort);
 }
 
+TEST(Overload, AServerLimitsRates) {
+  coracle::runtime runtime;
+  shelf movies_service;
+  // --8<-- [start:rates]
+  coracle::rate_limit everyone(1000);  // calls a second
+  everyone.calls = "movie.MovieService";
+  coracle::rate_limit each_client(50, 100);  // and at most 100 at once
+  each_client.per = coracle::rate_limit::caller::client;
+  coracle::rate_limit each_tenant(1);
+  each_tenant.calls = "movie.MovieService/AddMovie";
+  each_tenant.per = coracle::rate_limit::caller::metadata;
+  each_tenant.metadata_name = "x-tenant";
+  coracle::server_options options;
+  options.rate_limits = {everyone, each_client, each_tenant};
+  // --8<-- [end:rates]
+  coracle::server server(runtime, options);
+  server.add(movies_service);
+  const movie::rpc::MovieService::stub movies(coracle::channel(runtime, server.in_process()));
+  const auto add = [&]() -> coracle::task<coracle::status> {
+    const movie::Movie movie;
+    const auto reply = co_await movies.AddMovie(movie);
+    co_return reply.status();
+  };
+  EXPECT_EQ(coracle::sync_wait(runtime, add()), coracle::status());
+  int rejected = 0;
+  for (int i = 0; i < 100; ++i)
+    rejected += coracle::sync_wait(runtime, add()).code() == coracle::status_code::resource_exhausted;
+  EXPECT_GT(rejected, 0);
+}
+
 }  // namespace
 }  // namespace overload_page

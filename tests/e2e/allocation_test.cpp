@@ -2,14 +2,20 @@
 #include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
+#include "support/raw_frames.hpp"
+#include "support/raw_http.hpp"
 
 #include "coracle/client/client_observer.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/sleep.hpp"
 #include "coracle/server/server_observer.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle::testing_support::allocation_test {
@@ -116,6 +122,115 @@ TEST_P(steady_call, TakesNothingForItsObservers) {
   EXPECT_EQ(there.ended, 2 * calls_made);
   channel_.reset();
   server_.reset();  // before their observers
+}
+
+// Calls that a server rejects, of a client that allocates nothing for each. Both have one thread.
+class rejected_call : public steady_call {
+ protected:
+  // Small calls of a method.
+  class batch {
+   public:
+    batch(int& next_stream, int calls, const std::string& path)
+        : ping_("ping" + std::to_string(next_stream)) {
+      namespace raw = raw_frames;
+      for (int i = 0; i < calls; ++i, next_stream += 2)
+        calls_ += raw::head(path, next_stream) +
+                  raw::frame(raw::data, raw::end_stream, next_stream, std::string(5, '\0'));
+      ping_.resize(8, '.');
+    }
+    [[nodiscard]] const std::string& calls() const noexcept { return calls_; }
+    // Sends them and a PING, and returns what was allocated until the answer to the PING. Adds the answers
+    // to `all`.
+    task<std::size_t> send(net::stream& peer, std::string& all) {
+      all.reserve(1u << 20);
+      const std::string frames = calls_ + raw_frames::frame(raw_frames::ping, 0, 0, ping_);
+      const std::size_t before = test::malloc_count;
+      EXPECT_EQ(co_await peer.write(as_bytes(frames)), status());
+      EXPECT_TRUE(co_await raw_http::receive_until(peer, all, ping_));
+      co_return test::malloc_count - before;
+    }
+
+   private:
+    std::string calls_;
+    std::string ping_;
+  };
+  // How many HEADERS with END_STREAM there are in these frames.
+  static int ends_in(std::string_view frames) {
+    constexpr char ends = raw_frames::end_stream | raw_frames::end_headers;
+    int n = 0;
+    while (frames.size() >= 9) {
+      std::size_t size = 0;
+      for (int i = 0; i < 3; ++i)
+        size = size << 8 | static_cast<std::uint8_t>(frames[static_cast<std::size_t>(i)]);
+      n += frames[3] == raw_frames::headers && frames[4] == ends;
+      frames.remove_prefix(std::min(size + 9, frames.size()));
+    }
+    return n;
+  }
+  // 300 calls allocate as much as 100, but for the buffers of the connection.
+  static task<> expect_nothing_for_each(net::stream& peer, int& next_stream) {
+    std::size_t taken[2] = {};
+    std::string all;
+    for (const int round : {0, 1, 0, 1}) {
+      all.clear();
+      const int calls = round == 0 ? 100 : 300;
+      batch b(next_stream, calls, "/echo.Echo/Say");
+      taken[round] = co_await b.send(peer, all);
+      EXPECT_GE(ends_in(all), calls - 10) << "some may wait";
+    }
+    EXPECT_LT(taken[1], taken[0] + 10);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Simulated, rejected_call, simulation_over_tcp, echo_fixture::case_name);
+
+TEST_P(rejected_call, TakesNothingAboveItsRate) {
+  server_options options;
+  options.rate_limits = {rate_limit(0.001, 1)};
+  make_server(options);
+  struct program {
+    static task<> run(std::string address) {
+      net::stream peer = co_await raw_http::connect(address);
+      co_await raw_http::send(peer, raw_frames::greeting());
+      int next_stream = 1;
+      std::string all;
+      batch first(next_stream, 1, "/echo.Echo/Say");
+      static_cast<void>(co_await first.send(peer, all));
+      co_await expect_nothing_for_each(peer, next_stream);
+    }
+  };
+  run(program::run(address_));
+}
+
+TEST_P(rejected_call, TakesNothingUnderOverload) {
+  server_options options;
+  options.admission = admission_options{.min_concurrency = 1, .max_concurrency = 1};
+  make_server(options);
+  struct program {
+    static task<> hang(echo_stub s) {
+      const echo::Text request = text("hang");
+      static_cast<void>(co_await s.Misbehave(request));
+    }
+    static task<> run(echo_stub s, std::string address) {
+      scope work{co_await coro::this_environment()};
+      work.spawn(hang(s));
+      net::stream peer = co_await raw_http::connect(address);
+      co_await raw_http::send(peer, raw_frames::greeting());
+      int next_stream = 1;
+      std::string all;
+      // Calls wait for 100 ms without a pause, so that the line is short.
+      for (int i = 0; i < 30; ++i) {
+        const batch one(next_stream, 1, "/echo.Echo/Say");
+        co_await raw_http::send(peer, one.calls());
+        co_await sleep_for(5ms);
+      }
+      const batch fill(next_stream, 20, "/echo.Echo/Say");
+      co_await raw_http::send(peer, fill.calls());
+      co_await expect_nothing_for_each(peer, next_stream);
+      work.request_stop();
+      co_await work.join();
+    }
+  };
+  run(program::run(stub(), address_));
 }
 
 }  // namespace

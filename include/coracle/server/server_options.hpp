@@ -9,6 +9,7 @@
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/server/admission_options.hpp"
 #include "coracle/server/memory_quota.hpp"
+#include "coracle/server/rate_limit.hpp"
 #include "coracle/server/server_limits.hpp"
 #include "coracle/server/web_options.hpp"
 
@@ -119,6 +120,10 @@ class server_options {
     if (!admission) admission.emplace();
     return *this;
   }
+  /// How many calls a second the server accepts (coracle/server/rate_limit.hpp). A call must pass all that
+  /// apply to it; those for each value or client are tested before those for all. The constructor of the
+  /// server throws usage_error if one is invalid. Default: none.
+  std::vector<rate_limit> rate_limits;
   /// What clients may use of the server concurrently. Default: the defaults of server_limits.
   server_limits limits;
   /// The memory that all connections together may hold because of their peers.

@@ -29,6 +29,19 @@ class listener_snapshot {
   /// @endcond
 };
 
+/// What a loop of a server admits (server_options::admission, rate_limits). An aggregate.
+struct loop_admission {
+  std::size_t loop = 0;                  ///< its number
+  std::size_t concurrency_limit = 0;     ///< now; 0 without overload protection
+  std::size_t calls_limited = 0;         ///< calls that count for `concurrency_limit` now
+  std::size_t calls_waiting = 0;         ///< calls that wait to be admitted now
+  std::uint64_t rejected_overload = 0;   ///< calls that found no place in time, so far
+  std::uint64_t rejected_deadline = 0;   ///< calls that could not end before their deadline, so far
+  std::uint64_t rejected_rate = 0;       ///< calls above a rate limit, so far
+};
+static_assert(std::is_trivially_destructible_v<loop_admission>,
+              "GCC 12 destroys aggregates in co_await expressions twice");
+
 /// What a server has done so far; see server::snapshot().
 class server_snapshot {
  public:
@@ -38,12 +51,15 @@ class server_snapshot {
   std::uint64_t calls_succeeded = 0;             ///< ended with OK
   std::uint64_t calls_failed = 0;                ///< ended otherwise
   wall_time last_call_started{};                 ///< when the last call began
-  /// Calls that overload protection has rejected (server_options::admission), so far.
+  /// Calls that overload protection and rate limits have rejected (server_options::admission, rate_limits),
+  /// so far.
   std::uint64_t calls_rejected = 0;
-  std::size_t calls_limited = 0;      ///< calls that count for `concurrency_limit` now
-  std::size_t calls_waiting = 0;      ///< calls that wait to be admitted now
+  std::size_t calls_limited = 0;  ///< calls that count for `concurrency_limit` now
+  std::size_t calls_waiting = 0;  ///< calls that wait to be admitted now
   std::size_t concurrency_limit = 0;  ///< of all loops together now; 0 without overload protection
-  std::vector<listener_snapshot> listeners;      ///< the listening sockets
+  /// The same by loop; empty without overload protection and rate limits, and before the first connection.
+  std::vector<loop_admission> admission;
+  std::vector<listener_snapshot> listeners;  ///< the listening sockets
   std::vector<connection_snapshot> connections;  ///< the open connections, ordered by id
 };
 static_assert(!std::is_aggregate_v<server_snapshot>,

@@ -4,13 +4,27 @@
 
 namespace coracle::protocol::grpc {
 
+namespace {
+
+bool is_plain(std::string_view text, std::size_t i) noexcept {
+  const char c = text[i];
+  const bool edge_blank = c == ' ' && (i == 0 || i + 1 == text.size());
+  return c >= 0x20 && c <= 0x7e && c != '%' && !edge_blank;
+}
+
+}  // namespace
+
 void encode_message(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool edge_blank = c == ' ' && (i == 0 || i + 1 == text.size());
-    if (c >= 0x20 && c <= 0x7e && c != '%' && !edge_blank) out.push_back(c);
-    else base::percent_escape(c, out);
+    if (is_plain(text, i)) out.push_back(text[i]);
+    else base::percent_escape(text[i], out);
   }
+}
+
+bool is_plain_message(std::string_view text) noexcept {
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!is_plain(text, i)) return false;
+  return true;
 }
 
 status_code from_http_status(int http_status) noexcept {

@@ -19,6 +19,8 @@ namespace coracle::protocol::grpc {
 // space, because HTTP/2 forbids whitespace at the edges of a value (RFC 9113 8.2.1). base::percent_decode()
 // is the reverse.
 void encode_message(std::string_view text, std::string& out);
+// Whether encode_message() would not change it.
+[[nodiscard]] bool is_plain_message(std::string_view text) noexcept;
 
 // Adds the trailer fields of a status with to.add(name, value). This is the only writer of a status: the
 // message is always percent-encoded.
@@ -28,7 +30,9 @@ void add_status(Block& to, const status& s) {
   const auto end = std::to_chars(digits, digits + sizeof digits, static_cast<int>(s.code())).ptr;
   to.add(status_header, std::string_view(digits, static_cast<std::size_t>(end - digits)));
   std::string text;
-  if (!s.message().empty()) {
+  if (is_plain_message(s.message())) {
+    if (!s.message().empty()) to.add(message_header, s.message());
+  } else {
     encode_message(s.message(), text);
     to.add(message_header, text);
   }

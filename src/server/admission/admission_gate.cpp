@@ -1,13 +1,7 @@
 #include "server/admission/admission_gate.hpp"
 
-#include "base/if_memory_allows.hpp"
 #include "coracle/coro/executor.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/repeated_lines.hpp"
-#include "server/admission/rejection.hpp"
-#include "server/server_instruments.hpp"
-
-#include <utility>
 
 namespace coracle::server_internal {
 
@@ -35,7 +29,11 @@ struct admission_gate::posted_advance : coro::runnable {
 };
 
 admission_gate::admission_gate(loop& on, const admission_options& o, std::size_t methods)
-    : loop_(on), seed_(on.io().random()), control_(o, methods, seed_), posted_(new posted_advance(*this)) {
+    : loop_(on),
+      seed_(on.io().random()),
+      control_(o, methods, seed_),
+      posted_(new posted_advance(*this)),
+      log_(on, "the overload protection has") {
   fire = [](coro::timer& t) noexcept { static_cast<admission_gate&>(t).advance(); };
 }
 
@@ -81,24 +79,14 @@ void admission_gate::schedule() noexcept {
   loop_.arm(*this, due);
 }
 
-int admission_gate::count_rejection(criticality level, bool too_late) noexcept {
-  ++rejected_;
-  measure_rejection(too_late ? "deadline" : "overload");
-  base::if_memory_allows([&] { log_rejections(too_late); });
+std::optional<int> admission_gate::count_rejection(criticality level, const rejection& r) noexcept {
+  log_.count(r);
+  if (&r == &rejection::too_late()) {
+    ++rejected_late_;
+    return std::nullopt;
+  }
   if (level < criticality::critical) return do_not_retry;
   return retry_ms_min + static_cast<int>(loop_.io().random() % (retry_ms_spread + 1));
-}
-
-void admission_gate::log_rejections(bool too_late) {
-  const time_point now = loop_.now();
-  if (now < log_at_) return;
-  log_at_ = deadline_after(now, repeated_lines::interval);
-  const std::uint64_t n = rejected_ - std::exchange(logged_, rejected_);
-  const status last = too_late ? server_internal::too_late() : overloaded();
-  loop_.log()
-      .in(log_room::server)
-      .warning("the overload protection has rejected calls: ", n,
-               " since the last such line; now: ", last.message());
 }
 
 }  // namespace coracle::server_internal

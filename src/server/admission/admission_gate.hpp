@@ -4,6 +4,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "server/admission/admission_control.hpp"
 #include "server/admission/client_key.hpp"
+#include "server/admission/rejection.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,11 +38,13 @@ class admission_gate final : private coro::timer {
   void released() noexcept;
   void gave_up(limited_call& c) noexcept { control_.gave_up(c); }
 
-  // A call was rejected. Logs that now and then. Returns when its client may retry if that was because of
-  // overload, in milliseconds as in gRFC A6: negative for calls that should not be retried.
-  [[nodiscard]] int count_rejection(criticality level, bool too_late) noexcept;
+  // A call was rejected, which is counted. Returns when its client may retry if that was because of overload,
+  // in milliseconds as in gRFC A6: negative for calls that should not be retried.
+  [[nodiscard]] std::optional<int> count_rejection(criticality level, const rejection& r) noexcept;
 
-  [[nodiscard]] std::uint64_t rejected() const noexcept { return rejected_; }
+  [[nodiscard]] std::uint64_t rejected() const noexcept { return log_.counted(); }
+  // Of them, because of their deadlines.
+  [[nodiscard]] std::uint64_t rejected_late() const noexcept { return rejected_late_; }
   [[nodiscard]] const admission_control& control() const noexcept { return control_; }
 
  private:
@@ -49,16 +52,13 @@ class admission_gate final : private coro::timer {
   struct posted_advance;
   void advance() noexcept;
   void schedule() noexcept;
-  // At intervals, because a line costs more than a rejection.
-  void log_rejections(bool too_late);
 
   loop& loop_;
   const std::uint64_t seed_;
   admission_control control_;
   posted_advance* const posted_;
-  std::uint64_t rejected_ = 0;
-  std::uint64_t logged_ = 0;  // of them
-  time_point log_at_{};
+  rejection_log log_;
+  std::uint64_t rejected_late_ = 0;
 };
 
 }  // namespace coracle::server_internal

@@ -391,13 +391,14 @@ CORACLE_COLD void server_call::resume_after_wait() noexcept {
 }
 
 CORACLE_COLD void server_call::on_rejected(bool too_late) noexcept {
-  const int retry_ms = extras_->admission->gate().count_rejection(extras_->admission->level, too_late);
-  status reason;
+  const rejection& r = too_late ? rejection::too_late() : rejection::overloaded();
+  const std::optional<int> retry_ms =
+      extras_->admission->gate().count_rejection(extras_->admission->level, r);
   const bool made = base::if_memory_allows([&] {
-    reason = too_late ? server_internal::too_late() : overloaded();
-    if (!too_late) trailing_.add_received(protocol::grpc::retry_pushback_header, std::to_string(retry_ms));
+    if (retry_ms) trailing_.add_received(protocol::grpc::retry_pushback_header, std::to_string(*retry_ms));
   });
-  end_early(made ? reason : rpc::out_of_memory());
+  if (!made) return end_early(rpc::out_of_memory());
+  end_early(r.outcome());
 }
 
 rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_message& m) {
@@ -525,7 +526,7 @@ CORACLE_COLD void server_call::begin_extras() noexcept {
     call_extras& e = extras();
     if (limited) {
       call_admission& a = e.admission.emplace(*set_.admission, *this);
-      a.method = fallback_ ? set_.unregistered_index : row_.index;
+      a.method = row_.index_or(set_.unregistered_index);
       a.level = criticality();
       a.deadline = own_environment_.deadline;
     }
@@ -938,7 +939,7 @@ void server_call::send_trailers(const status& reason) {
   if (bytes > limit_bytes) [[unlikely]] {
     send_fitted_trailers(reason, limit_bytes);
   } else {
-    transport::header_block block;
+    transport::header_block& block = rpc::message_workspace::here().empty_header_block();
     if (alone) {
       block.append(subtype_.reply_headers.bytes());
       add_metadata(block, initial_);

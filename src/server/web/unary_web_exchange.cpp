@@ -160,12 +160,14 @@ void unary_web_exchange::write_response(int http_status, std::string_view conten
   inner_.add_field(":status", number_text(static_cast<std::uint64_t>(http_status)).view());
   inner_.add_field("content-type", content_type);
   inner_.add_field("content-length", number_text(body.size()).view());
-  inner_.add_general_fields([this](std::string_view name) {
+  // Whether the metadata has a field that is sent with this name.
+  const auto has = [this](std::string_view name) {
     return sends_metadata(name) &&
            (initial_.contains(name) || (trailer_prefix().empty() && block_.contains(name)));
-  });
+  };
+  inner_.add_general_fields(has);
   if (get_) inner_.add_field("vary", "accept-encoding");
-  if (!ok && !initial_.contains("retry-after") && !block_.contains("retry-after"))
+  if (!ok && !has("retry-after"))
     if (const std::string after = retry_after_of(block_); !after.empty())
       inner_.add_field("retry-after", after);
   std::size_t initial_bytes = 0;

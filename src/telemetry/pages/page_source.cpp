@@ -342,7 +342,8 @@ task<page_source::json> page_source::limits() {
   const auto all = server_internal::server_registry::of(rt())->all();
   for (const auto& [id, state] : all) {
     const server_snapshot snapshot = co_await state->snapshot();
-    servers.push_back({{"id", id}, {"limits", limits_of(*state, snapshot)}});
+    servers.push_back(
+        {{"id", id}, {"limits", limits_of(*state, snapshot)}, {"admission", admission_of(snapshot)}});
   }
   json rejections = json::array();
   if (const metric_family* const f = now.find("coracle.server.rejections"))

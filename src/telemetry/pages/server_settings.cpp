@@ -110,6 +110,20 @@ ordered_json limits_of(const server_internal::server_state& of, const server_sna
   return std::move(list.rows);
 }
 
+ordered_json admission_of(const server_snapshot& now) {
+  ordered_json rows = ordered_json::array();
+  for (const loop_admission& a : now.admission)
+    rows.push_back({{"loop", a.loop},
+                    {"limit", a.concurrency_limit == 0 ? ordered_json() : ordered_json(a.concurrency_limit)},
+                    {"running", a.calls_limited},
+                    {"waiting", a.calls_waiting},
+                    {"rejections",
+                     {{"overload", a.rejected_overload},
+                      {"deadline", a.rejected_deadline},
+                      {"rate", a.rejected_rate}}}});
+  return rows;
+}
+
 ordered_json settings_of(const server_internal::server_state& of) {
   const server_options& o = of.options;
   const server_options standard;

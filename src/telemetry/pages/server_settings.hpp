@@ -18,6 +18,8 @@ namespace coracle::telemetry_internal {
 // default.
 [[nodiscard]] services::ordered_json limits_of(const server_internal::server_state& of,
                                                const server_snapshot& now);
+// What each loop admits, an array; see docs/reference/pages_json.md.
+[[nodiscard]] services::ordered_json admission_of(const server_snapshot& now);
 // An array of {"name", "value", "source"}.
 [[nodiscard]] services::ordered_json settings_of(const server_internal::server_state& of);
 [[nodiscard]] services::ordered_json settings_of(runtime& of);

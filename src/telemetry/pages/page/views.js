@@ -96,12 +96,19 @@ function memory(of) {
   ];
 }
 
+const columnsOfAdmission = [["loop", (a) => String(a.loop)], ["limit", (a) => (a.limit === null ? "none" : number(a.limit)), right],
+                            ["running", (a) => number(a.running), right], ["waiting", (a) => number(a.waiting), right],
+                            ["rejected: overload", (a) => failed(a.rejections.overload), right],
+                            ["deadline", (a) => failed(a.rejections.deadline), right], ["rate", (a) => failed(a.rejections.rate), right]];
+
 function limits(of) {
   const value = (row, n) => (n === null ? "–" : row.unit.startsWith("byte") ? bytes(n) : `${number(n)}${row.unit === "second" ? " s" : ""}`);
   return [
     ...of.servers.map((server) => section(`Server ${server.id}`, table(`Limits of server ${server.id}`,
         [["limit", (l) => l.name], ["value", (l) => (l.limit === null ? "none" : value(l, l.limit)), right], ["used", (l) => value(l, l.used), right],
          ["part", (l) => nearness(l.used, l.limit, l.name)], ["of a", (l) => l.unit], ["from", (l) => l.source]], server.limits))),
+    ...of.servers.filter((server) => server.admission.length > 0).map((server) =>
+      section(`Admission of server ${server.id}`, table(`Admission of server ${server.id}`, columnsOfAdmission, server.admission))),
     section("Rejections", table("Rejections", [["limit", (r) => r.limit], ["rejections", (r) => failed(r.count), right]], of.rejections)),
   ];
 }

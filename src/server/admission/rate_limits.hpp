@@ -1,0 +1,60 @@
+// rate_limits: the rate limits of a server.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/rpc/metadata.hpp"
+#include "coracle/security/auth_context.hpp"
+#include "coracle/server/rate_limit.hpp"
+#include "server/admission/rejection.hpp"
+#include "server/admission/token_buckets.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::server_internal {
+
+// Shared by the loops of a server, so that a limit holds for all of them together.
+class rate_limits {
+ public:
+  // Throws usage_error if one of them is invalid.
+  static void require_valid(std::span<const rate_limit> all);
+  // `paths`: of the methods, by their indexes. Calls of further methods have the index behind the last one.
+  // seed: see client_key().
+  rate_limits(std::span<const rate_limit> all, std::span<const std::string_view> paths, std::uint64_t seed);
+
+  struct refusal {
+    const rejection* why = nullptr;  // null: the call has taken a token of each limit that applies to it
+    duration wait{};  // until the next token
+    // The same as a pushback of gRFC A6.
+    [[nodiscard]] int wait_ms() const noexcept;
+  };
+  // Any loop. auth may be null. A call that a limit refuses has used the tokens of those before: limits for
+  // each caller come first, so that who exceeds one takes nothing from the others.
+  [[nodiscard]] refusal take(std::uint32_t method, const net::address& peer, const auth_context* auth,
+                             const metadata& received, time_point now) noexcept;
+  // The values of rate_limit::calls that name no method and no service.
+  [[nodiscard]] const std::vector<std::string>& unknown() const noexcept { return unknown_; }
+
+ private:
+  struct limit {
+    explicit limit(const rate_limit& of);
+    rate_limit::caller per;
+    std::string metadata_name;
+    rejection why;
+    std::optional<shared_token_bucket> shared;  // for caller::all
+    std::unique_ptr<token_buckets> buckets;  // for the others
+  };
+
+  std::vector<std::unique_ptr<limit>> limits_;
+  std::vector<std::vector<limit*>> by_method_;
+  std::vector<std::string> unknown_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace coracle::server_internal
