@@ -151,6 +151,31 @@ TEST_P(admission, StreamsAndFullLinesDoNotMix) {
   });
 }
 
+TEST_P(timed_admission, AStreamIsRejectedAtItsBeginningWhileTheLineIsFull) {
+  while_a_call_hangs([this](echo_stub s) -> task<> {
+    struct program {
+      static task<> wait(echo_stub to) { static_cast<void>(co_await say(to)); }
+    };
+    scope work{co_await coro::this_environment()};
+    // Calls wait for 100 ms without a pause, so that the line is as short as can be.
+    for (int i = 0; i < 30; ++i) {
+      work.spawn(program::wait(s));
+      co_await sleep_for(5ms);
+    }
+    for (int i = 0; i < 20; ++i) work.spawn(program::wait(s));
+    auto stream = s.Repeat(make_text("again", 3));
+    echo::Text one;
+    EXPECT_FALSE(more(co_await stream.read(one)));
+    EXPECT_EQ((co_await stream.finish()).code(), status_code::unavailable);
+    co_await work.join();
+    auto later = s.Repeat(make_text("again", 1));
+    EXPECT_TRUE(more(co_await later.read(one))) << "the line is empty";
+    while (more(co_await later.read(one))) {
+    }
+    EXPECT_EQ(co_await later.finish(), status());
+  });
+}
+
 // The interceptor has begun, and ends when the call is rejected.
 TEST_P(admission, ACallWithAnInterceptorWaitsBeforeItIsDecoded) {
   class passing final : public server_interceptor {
