@@ -21,10 +21,14 @@ class method_list {
                       "a list of methods has paths, \"/package.Service/Method\" or \"/package.Service/\"");
   }
   [[nodiscard]] bool empty() const noexcept { return paths_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
+  // Whether a path of the list names the method.
+  [[nodiscard]] static bool matches(std::string_view path, std::string_view method) noexcept {
+    return path.ends_with('/') ? method.starts_with(path) : method == path;
+  }
   [[nodiscard]] bool contains(std::string_view method) const noexcept {
-    return std::any_of(paths_.begin(), paths_.end(), [method](std::string_view p) {
-      return p.ends_with('/') ? method.starts_with(p) : method == p;
-    });
+    return std::any_of(paths_.begin(), paths_.end(),
+                       [method](std::string_view p) { return matches(p, method); });
   }
 
  private:

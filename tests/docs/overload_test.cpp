@@ -131,11 +131,11 @@ TEST(Overload, AServerLimitsRates) {
   shelf movies_service;
   // --8<-- [start:rates]
   coracle::rate_limit everyone(1000);  // calls a second
-  everyone.calls = "movie.MovieService";
+  everyone.methods = {"/movie.MovieService/"};
   coracle::rate_limit each_client(50, 100);  // and at most 100 at once
   each_client.per = coracle::rate_limit::caller::client;
   coracle::rate_limit each_tenant(1);
-  each_tenant.calls = "movie.MovieService/AddMovie";
+  each_tenant.methods = {"/movie.MovieService/AddMovie"};
   each_tenant.per = coracle::rate_limit::caller::metadata;
   each_tenant.metadata_name = "x-tenant";
   coracle::server_options options;

@@ -152,7 +152,7 @@ TEST_P(admission, StreamsAndFullLinesDoNotMix) {
 }
 
 TEST_P(timed_admission, AStreamIsRejectedAtItsBeginningWhileTheLineIsFull) {
-  while_a_call_hangs([this](echo_stub s) -> task<> {
+  while_a_call_hangs([](echo_stub s) -> task<> {
     struct program {
       static task<> wait(echo_stub to) { static_cast<void>(co_await say(to)); }
     };

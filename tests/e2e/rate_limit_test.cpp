@@ -25,9 +25,9 @@ class rates : public echo_fixture {
     options.rate_limits = std::move(all);
     make_server(options);
   }
-  static rate_limit once(std::string calls = {}) {
+  static rate_limit once(std::string method = {}) {
     rate_limit l(hardly_any, 1);
-    l.calls = std::move(calls);
+    if (!method.empty()) l.methods = {std::move(method)};
     return l;
   }
   struct outcome {
@@ -101,7 +101,7 @@ TEST_P(timed_rates, RetriesOfAServiceConfigWaitForTheNextToken) {
 }
 
 TEST_P(rates, AStreamIsRejectedAtItsBeginningOrNever) {
-  limit({once("echo.Echo/Repeat")});
+  limit({once("/echo.Echo/Repeat")});
   struct program {
     static task<> run(echo_stub s, int expected, status_code code) {
       auto stream = s.Repeat(make_text("again", 3));
@@ -177,7 +177,7 @@ TEST_P(rates, ClientsOfConnectGetRetryAfterOnce) {
 TEST_P(rates, ClientsOfRestGet429AndRetryAfterOnce) {
   channel_.reset();
   server_options options;
-  options.rate_limits = {once("echo.Echo/Say"), once("echo.Echo/Repeat")};
+  options.rate_limits = {once("/echo.Echo/Say"), once("/echo.Echo/Repeat")};
   server_.emplace(rt(), options);
   server_->add(service_);
   rest_options rest;

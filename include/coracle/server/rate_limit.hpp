@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace coracle {
 
@@ -32,9 +33,10 @@ class rate_limit {
   explicit rate_limit(double calls_a_second, double calls_at_once = 0) noexcept
       : calls_per_second(calls_a_second), burst(calls_at_once) {}
 
-  /// The calls that count: of the method "package.Service/Method", of the service "package.Service", or all.
-  /// Services whose service::is_limited() is false are never limited. Default: empty, for all.
-  std::string calls;
+  /// The methods whose calls count: "/package.Service/Method", or "/package.Service/" for all methods of a
+  /// service. Services whose service::is_limited() is false are never limited. Default: empty, which is every
+  /// method.
+  std::vector<std::string> methods;
   /// Who shares a bucket. Default: all.
   caller per = caller::all;
   /// For caller::metadata: a key in lower case. Of several values the first counts. Take one that clients

@@ -3,6 +3,7 @@
 #include "base/xxh64.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "rpc/method_list.hpp"
 #include "server/admission/client_key.hpp"
 
 #include <algorithm>
@@ -35,18 +36,11 @@ rejection rejection_by(const rate_limit& of) {
   return rejection(status::resource_exhausted(text), "rate");
 }
 
-// path: "/package.Service/Method".
-bool applies_to(std::string_view calls, std::string_view path) noexcept {
-  if (calls.empty()) return true;
-  if (!path.starts_with('/')) return false;
-  path.remove_prefix(1);
-  return path == calls || (path.starts_with(calls) && path[calls.size()] == '/');
-}
-
 }  // namespace
 
 void rate_limits::require_valid(std::span<const rate_limit> all) {
   for (const rate_limit& l : all) {
+    (void)rpc::method_list(l.methods);
     CORACLE_REQUIRE(
         l.calls_per_second >= calls_per_second_min && l.calls_per_second <= calls_per_second_max,
         "a rate limit accepts 0.0001 to 10,000,000 calls a second: set rate_limit::calls_per_second");
@@ -73,14 +67,14 @@ rate_limits::rate_limits(std::span<const rate_limit> all, std::span<const std::s
     for (const rate_limit& l : all) {
       if ((l.per == rate_limit::caller::all) != for_all) continue;
       limit* const made = limits_.emplace_back(std::make_unique<limit>(l)).get();
-      bool known = l.calls.empty();
-      if (known) by_method_.back().push_back(made);
-      for (std::size_t i = 0; i < paths.size(); ++i) {
-        if (!applies_to(l.calls, paths[i])) continue;
-        by_method_[i].push_back(made);
-        known = true;
+      const rpc::method_list methods(l.methods);
+      if (methods.empty()) by_method_.back().push_back(made);
+      for (std::size_t i = 0; i < paths.size(); ++i)
+        if (methods.empty() || methods.contains(paths[i])) by_method_[i].push_back(made);
+      for (const std::string& m : methods.paths()) {
+        const auto named = [&m](std::string_view path) { return rpc::method_list::matches(m, path); };
+        if (std::none_of(paths.begin(), paths.end(), named)) unknown_.push_back(m);
       }
-      if (!known) unknown_.push_back(l.calls);
     }
   }
 }

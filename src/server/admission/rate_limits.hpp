@@ -38,7 +38,7 @@ class rate_limits {
   // each caller come first, so that who exceeds one takes nothing from the others.
   [[nodiscard]] refusal take(std::uint32_t method, const net::address& peer, const auth_context* auth,
                              const metadata& received, time_point now) noexcept;
-  // The values of rate_limit::calls that name no method and no service.
+  // The paths of rate_limit::methods that name no method.
   [[nodiscard]] const std::vector<std::string>& unknown() const noexcept { return unknown_; }
 
  private:

@@ -24,9 +24,9 @@ constexpr std::uint32_t list = 1;
 constexpr std::uint32_t archive = 2;
 constexpr std::uint32_t unregistered = 3;
 
-rate_limit limit_of(std::string calls, double per_second, caller per = caller::all, std::string name = {}) {
+rate_limit limit_of(std::string method, double per_second, caller per = caller::all, std::string name = {}) {
   rate_limit l(per_second);
-  l.calls = std::move(calls);
+  if (!method.empty()) l.methods = {std::move(method)};
   l.per = per;
   l.metadata_name = std::move(name);
   return l;
@@ -60,7 +60,7 @@ TEST_F(limits, ALimitForAllCountsAllMethods) {
 }
 
 TEST_F(limits, ALimitMayBeOfAServiceOrAMethod) {
-  use({limit_of("shop.Orders", 4), limit_of("shop.Orders/Place", 1)});
+  use({limit_of("/shop.Orders/", 4), limit_of("/shop.Orders/Place", 1)});
   EXPECT_EQ(accepted(place), 1);
   EXPECT_LE(accepted(list), 3) << "those of Place count, too";
   EXPECT_EQ(accepted(archive), 10) << "another service, whose name begins with it";
@@ -69,8 +69,8 @@ TEST_F(limits, ALimitMayBeOfAServiceOrAMethod) {
 }
 
 TEST_F(limits, ANameThatNothingHasIsReported) {
-  use({limit_of("shop.Order", 4), limit_of("shop.Orders/Place", 4)});
-  EXPECT_EQ(limits_->unknown(), std::vector<std::string>{"shop.Order"});
+  use({limit_of("/shop.Order/", 4), limit_of("/shop.Orders/Place", 4)});
+  EXPECT_EQ(limits_->unknown(), std::vector<std::string>{"/shop.Order/"});
   EXPECT_EQ(accepted(list), 10);
 }
 
