@@ -88,7 +88,7 @@ class channel_options {
   /// Whether the channel itself refuses calls while its servers refuse most of them, with RESOURCE_EXHAUSTED
   /// and without sending anything, so that servers that are overloaded recover. Default: false.
   ///
-  /// Of the attempts of the last 5 s, on each loop, those that ended with UNAVAILABLE, RESOURCE_EXHAUSTED or
+  /// Of the attempts of the last 2 s, on each loop, those that ended with UNAVAILABLE, RESOURCE_EXHAUSTED or
   /// DEADLINE_EXCEEDED before response headers arrived were not accepted. While more than half of them were
   /// not, a call is refused with the probability (attempts - 2 * accepted) / (attempts + 8), where calls that
   /// were refused count as attempts. Attempts without a connection do not count, nor do those that the client

@@ -22,16 +22,18 @@ namespace coracle::client {
 // half of the attempts, no call is refused, and servers get at most twice as many attempts as they accept.
 //
 // The ratio and the padding, which keeps a few failures from mattering, are those of the throttle in gRPC's
-// route lookup client. The window is shorter than its 30 s: the calls that are sent double in less than a
-// window, so that with 30 s a channel with 1,000 calls per second needs two and a half minutes after an
-// outage to send them all again, and with 5 s some 20 s.
+// route lookup client. The window is shorter than its 30 s, for two reasons. The calls that are sent double
+// in less than a window: after an outage, a channel with 1,000 calls per second would need two and a half
+// minutes to send them all again, and needs some 6 s with a window of 2 s. And calls that were refused here
+// count for a window: when their callers stop repeating them, too many others are refused until then, while
+// servers are half idle.
 //
 // One per channel and loop, so that counting writes to no memory of others.
 class call_throttle {
  public:
   static constexpr std::uint64_t ratio = 2;
   static constexpr std::uint64_t padding = 8;
-  static constexpr duration window = std::chrono::seconds(5);
+  static constexpr duration window = std::chrono::seconds(2);
 
   // Whether a server that works ends attempts with this code. The others are those of servers that are
   // overloaded, or in front of which something is.
