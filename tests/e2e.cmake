@@ -71,3 +71,13 @@ target_include_directories(sim_swarm PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(sim_swarm PRIVATE echo_of_tests
   coracle::coracle coracle::tls coracle_build OpenSSL::Crypto GTest::gmock Threads::Threads)
 add_dependencies(test_programs sim_swarm)
+
+# sim_day: a day of a fleet of servers, with protections and without (./dev fleet).
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/sim/day/*.cpp)
+add_executable(sim_day ${sources})
+compile_together(sim_day 8)
+target_compile_options(sim_day PRIVATE $<$<CONFIG:Release>:-O2>)  # runs for longer than it compiles
+target_precompile_headers(sim_day PRIVATE support/precompiled.hpp)
+target_include_directories(sim_day PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(sim_day PRIVATE echo_of_tests coracle::coracle coracle_build Threads::Threads)
+add_dependencies(test_programs sim_day)
