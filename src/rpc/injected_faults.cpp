@@ -1,6 +1,8 @@
 #include "rpc/injected_faults.hpp"
 
 #include "coracle/base/usage_error.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
 
 #include <cmath>
 #include <utility>
@@ -32,12 +34,12 @@ injected_faults::injected_faults(const fault_options& options)
   rules_.abort = rule_of(options.abort, !options.abort.ok(), options.aborted, options.by_metadata);
 }
 
-injected_faults::fault::fault(injected_faults& of, std::string_view method, const metadata& sent,
-                              const random_below& random)
-    : of_(of) {
+injected_faults::fault::fault(injected_faults& of, std::string_view method, const metadata& sent) : of_(of) {
   if ((!of.methods_.empty() && !of.methods_.contains(method)) ||
       of.active_.load(std::memory_order_relaxed) >= of.active_max_)
     return;
+  const auto draw = [](std::uint64_t below) { return loop::current()->io().random() % below; };
+  const random_below random(draw);
   delay_ = of.rules_.draw_delay(sent, random);
   if (delay_ > duration::zero()) {
     counts_ = true;

@@ -1,6 +1,8 @@
 // injected_faults: the faults of one fault_options, for the calls of all loops.
 #pragma once
 
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/task.hpp"
 #include "coracle/rpc/fault_options.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "rpc/fault_rules.hpp"
@@ -13,7 +15,7 @@
 
 namespace coracle::rpc {
 
-// Any thread.
+// On any loop.
 class injected_faults {
  public:
   // Throws usage_error.
@@ -21,10 +23,21 @@ class injected_faults {
   injected_faults(const injected_faults&) = delete;
   injected_faults& operator=(const injected_faults&) = delete;
 
+  // Runs the rest of an interceptor chain, unless the call ends by a fault. What is passed must last as long.
+  template <class Next>
+  task<status> run(std::string_view method, const metadata& sent, Next next) {
+    fault of_call(*this, method, sent);
+    if (of_call.delay() > duration::zero()) co_await sleep_for(of_call.delay());
+    of_call.end_delay();
+    if (of_call.abort()) co_return *of_call.abort();
+    co_return co_await next();
+  }
+
+ private:
   // The faults of one call. While it exists, a delayed call counts as active.
   class fault {
    public:
-    fault(injected_faults& of, std::string_view method, const metadata& sent, const random_below& random);
+    fault(injected_faults& of, std::string_view method, const metadata& sent);
     fault(const fault&) = delete;
     fault& operator=(const fault&) = delete;
     ~fault() { end_delay(); }
@@ -41,7 +54,6 @@ class injected_faults {
     bool counts_ = false;
   };
 
- private:
   fault_rules rules_;
   method_list methods_;
   std::uint32_t active_max_;

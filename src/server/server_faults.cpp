@@ -1,11 +1,6 @@
 #include "coracle/server/server_faults.hpp"
 
-#include "coracle/coro/sleep.hpp"
-#include "coracle/runtime/loop.hpp"
 #include "rpc/injected_faults.hpp"
-#include "runtime/backend.hpp"
-
-#include <cstdint>
 
 namespace coracle {
 
@@ -14,14 +9,8 @@ namespace {
 class server_fault_injector final : public server_interceptor {
  public:
   explicit server_fault_injector(const fault_options& options) : faults_(options) {}
-
   task<status> intercept(server_context& context, next_handler next) override {
-    const auto draw = [](std::uint64_t below) { return loop::current()->io().random() % below; };
-    rpc::injected_faults::fault fault(faults_, context.method(), context.metadata(), draw);
-    if (fault.delay() > duration::zero()) co_await sleep_for(fault.delay());
-    fault.end_delay();
-    if (fault.abort()) co_return *fault.abort();
-    co_return co_await next();
+    return faults_.run(context.method(), context.metadata(), next);
   }
 
  private:

@@ -365,10 +365,10 @@ CORACLE_COLD void shard::reject(transport::exchange x, const call_request& reque
 CORACLE_COLD bool shard::permits(transport::exchange x, const call_request& request, std::uint32_t method,
                                  const metadata& received, time_point deadline, bool& tried) {
   if (rates_) {
-    const rate_limits::refusal r = rates_->take(method, x.peer_address(), x.auth(), received, loop_.now());
+    const rate_limits::refusal r = rates_->take(method, {x.peer_address(), x.auth(), received}, loop_.now());
     if (r.why) {
-      rate_log_.count(*r.why);
-      refuse(x, request, *r.why, r.wait_ms());
+      rate_log_.count(*r.why, x.peer_address());
+      refuse(x, request, *r.why, r.wait_ms(loop_.io().random()));
       return false;
     }
   }
@@ -380,7 +380,7 @@ CORACLE_COLD bool shard::permits(transport::exchange x, const call_request& requ
   if (verdict == admission_gate::verdict::permitted || tried) return true;
   const rejection& r =
       verdict == admission_gate::verdict::too_late ? rejection::too_late() : rejection::overloaded();
-  refuse(x, request, r, admission_->count_rejection(level, r));
+  refuse(x, request, r, admission_->count_rejection(level, r, x.peer_address()));
   return false;
 }
 

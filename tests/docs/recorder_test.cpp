@@ -15,6 +15,8 @@ coracle::task<> print_failures(coracle::runtime& of, std::ostream& out) {
 }
 // --8<-- [end:failures]
 
+#include "coracle/client/sync_wait.hpp"
+#include "coracle/runtime/sync_wait.hpp"
 #include "coracle/testing.hpp"
 #include "movie.coracle.fake.hpp"
 

@@ -337,9 +337,9 @@ TEST_P(idempotency, GivesEachCallAKeyOfItsOwnUnlessItHasOne) {
   EXPECT_EQ(ask("a", {}).number, 1);
   EXPECT_EQ(ask("a", {}).number, 2);
   EXPECT_EQ(ask("a", with_key("own")).number, 3);
-  ASSERT_THAT(service_.keys, testing::SizeIs(3));
+  ASSERT_THAT(service_.keys, ::testing::SizeIs(3));
   EXPECT_NE(service_.keys[0], service_.keys[1]);
-  for (const int i : {0, 1}) EXPECT_THAT(service_.keys[i], testing::MatchesRegex("\"[0-9a-f]{32}\""));
+  for (const int i : {0, 1}) EXPECT_THAT(service_.keys[i], ::testing::MatchesRegex("\"[0-9a-f]{32}\""));
   EXPECT_EQ(service_.keys[2], "own");
   channel_.emplace(
       channel(rt(), address_, insecure()).with_interceptors({idempotency_keys({"/another.Service/"})}));

@@ -65,11 +65,10 @@ TEST_P(timed_rates, ACallAboveTheRateIsRejectedUntilTheTimeThatItIsTold) {
       EXPECT_EQ(first.result, status());
       const auto second = co_await say(s);
       EXPECT_EQ(second.result.code(), status_code::resource_exhausted);
-      EXPECT_EQ(second.result.message(),
-                "the rate limit is exceeded: 10 calls a second (see server_options::rate_limits)");
+      EXPECT_EQ(second.result.message(), "the rate limit is exceeded (see server_options::rate_limits)");
       const int ms = std::stoi("0" + second.pushback);
       EXPECT_GE(ms, 90);
-      EXPECT_LE(ms, 100);
+      EXPECT_LE(ms, 200) << "callers that share a limit come back at different times";
       co_await sleep_for(std::chrono::milliseconds(ms));
       const auto third = co_await say(s);
       EXPECT_EQ(third.result, status());
@@ -133,7 +132,7 @@ TEST_P(rates, EachValueOfMetadataHasItsOwnLimit) {
   EXPECT_EQ(run(say(stub())).result, status());
 }
 
-// However many connections, and whichever loops they are on.
+// However many connections; thread_claims_test.cpp has several loops.
 TEST_P(rates, AClientHasOneLimitForAllItsConnections) {
   rate_limit each(hardly_any, 5);
   each.per = caller::client;
@@ -171,7 +170,7 @@ TEST_P(rates, ClientsOfConnectGetRetryAfterOnce) {
   EXPECT_TRUE(later.body.find(R"("resource_exhausted")") != std::string::npos) << later.body;
   EXPECT_EQ(count_of(later, "retry-after"), 1) << later.head;
   EXPECT_GE(std::stoi("0" + later.field("retry-after")), 900);
-  EXPECT_LE(std::stoi("0" + later.field("retry-after")), 1000);
+  EXPECT_LE(std::stoi("0" + later.field("retry-after")), 1001);
 }
 
 TEST_P(rates, ClientsOfRestGet429AndRetryAfterOnce) {

@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Simulated, shared_calls, simulation_over_tcp, echo_fixt
 
 TEST_P(shared_calls, AreSentOnceAndAnswerAll) {
   const auto all = run(together({"a", "a", "a"}));
-  EXPECT_THAT(numbers(all), testing::ElementsAre(1, 1, 1));
+  EXPECT_THAT(numbers(all), ::testing::ElementsAre(1, 1, 1));
   EXPECT_EQ(service_.calls, 1);
 }
 

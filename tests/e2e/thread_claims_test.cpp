@@ -6,6 +6,7 @@
 //   client/channel_pool.hpp       everything
 //   client/retry_budget.hpp       everything, shared by two channels
 //   client/single_flight.hpp, client/client_faults.hpp, server/server_faults.hpp  one for all loops
+//   server/rate_limit.hpp         one for the calls of all loops
 //   client/idempotency_keys.hpp, server/idempotency.hpp  one, and its store, for all loops
 //   client/resolver.hpp           manual_resolver::set()
 //   client/service_config.hpp     copies share what was parsed
@@ -468,6 +469,24 @@ TEST_P(thread_claims, CallsOfAllThreadsRunOnce) {
   const channel keyed = channel_->with_interceptors({idempotency_keys({"/echo.Echo/"})});
   call_at_once(keyed);
   EXPECT_EQ(handled->after, rounds + threads * rounds);
+}
+
+TEST_P(thread_claims, ARateLimitIsOneForAllLoops) {
+  constexpr int burst = 30;
+  rate_limit for_all(1e-3, burst);
+  rate_limit for_each(1e-3, burst);
+  for_each.per = rate_limit::caller::client;
+  server_options options;
+  options.rate_limits = {for_all, for_each};
+  serve(options);
+  std::atomic<int> accepted{0};
+  at_once(threads, [&](int) {
+    for (int i = 0; i < rounds; ++i) {
+      const channel own(rt(), address(), insecure());  // its connection may be on another loop
+      accepted += say(own, "x") == "x";
+    }
+  });
+  EXPECT_EQ(accepted, burst);
 }
 
 TEST_P(thread_claims, ABudgetPaysTheRetriesOfAllThreads) {

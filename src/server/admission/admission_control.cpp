@@ -57,6 +57,7 @@ void admission_control::advance(time_point now) noexcept {
     limited_call* const c = line_.take(now);
     if (!c) return;
     if (check_deadline(c->method, c->deadline, now) == verdict::too_late) {
+      line_.give_back(*c);
       c->rejected(true);
       continue;
     }

@@ -79,8 +79,9 @@ void admission_gate::schedule() noexcept {
   loop_.arm(*this, due);
 }
 
-std::optional<int> admission_gate::count_rejection(criticality level, const rejection& r) noexcept {
-  log_.count(r);
+std::optional<int> admission_gate::count_rejection(criticality level, const rejection& r,
+                                                   const net::address& peer) noexcept {
+  log_.count(r, peer);
   if (&r == &rejection::too_late()) {
     ++rejected_late_;
     return std::nullopt;

@@ -40,7 +40,8 @@ class admission_gate final : private coro::timer {
 
   // A call was rejected, which is counted. Returns when its client may retry if that was because of overload,
   // in milliseconds as in gRFC A6: negative for calls that should not be retried.
-  [[nodiscard]] std::optional<int> count_rejection(criticality level, const rejection& r) noexcept;
+  [[nodiscard]] std::optional<int> count_rejection(criticality level, const rejection& r,
+                                                   const net::address& peer) noexcept;
 
   [[nodiscard]] std::uint64_t rejected() const noexcept { return log_.counted(); }
   // Of them, because of their deadlines.

@@ -1,6 +1,7 @@
 #include "server/admission/client_turns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::server_internal {
 
@@ -17,8 +18,9 @@ const client_queue& client_turns::queue_for(std::uint64_t client) const noexcept
   const client_queue* const set = &queues_[client % (clients_max / set_size) * set_size];
   const client_queue* unused = nullptr;
   for (const client_queue* q = set; q != set + set_size; ++q) {
-    if (q->calls.size == 0) unused = q;
-    else if (q->client == client) return *q;
+    if (q->client == client && (q->calls.size != 0 || q->credit < 0)) return *q;
+    // One that owes nothing is forgotten first.
+    if (q->calls.size == 0 && (!unused || q->credit > unused->credit)) unused = q;
   }
   return unused ? *unused : *set;
 }
@@ -26,8 +28,7 @@ const client_queue& client_turns::queue_for(std::uint64_t client) const noexcept
 void client_turns::push(limited_call& c) noexcept {
   client_queue& q = queue_for(c.client);
   if (q.calls.size == 0) {
-    q.client = c.client;
-    enter_ring(q);
+    enter_ring(q, c.client);
   } else {
     --clients_with_[q.calls.size];
   }
@@ -51,21 +52,27 @@ void client_turns::remove(limited_call& c) noexcept {
 }
 
 // Behind all others.
-void client_turns::enter_ring(client_queue& q) noexcept {
+void client_turns::enter_ring(client_queue& q, std::uint64_t client) noexcept {
+  q.credit = q.client == client ? std::min(0.0, q.credit + rounds_ - q.left_at) : 0;
+  q.client = client;
+  ++in_ring_;
   if (!turn_) {
     turn_ = q.next = q.previous = &q;
-    q.credit = 1;  // its turn has begun
+    q.credit += 1;  // its turn has begun
     return;
   }
-  q.credit = 0;
   q.next = turn_;
   q.previous = turn_->previous;
   q.previous->next = q.next->previous = &q;
 }
 
 void client_turns::leave_ring(client_queue& q) noexcept {
+  if (turn_ == &q) count_turn();
+  q.left_at = rounds_;
+  --in_ring_;
   if (q.next == &q) {
     turn_ = nullptr;
+    rounds_ += cost_max * cost_max;  // more than anyone owes
     return;
   }
   q.previous->next = q.next;
@@ -76,17 +83,26 @@ void client_turns::leave_ring(client_queue& q) noexcept {
   if (turn_->credit <= 0) turn_->credit += 1;
 }
 
+void client_turns::pass_turn() noexcept {
+  count_turn();
+  turn_ = turn_->next;
+  turn_->credit += 1;
+}
+
 limited_call* client_turns::take(bool newest_first) noexcept {
   if (!turn_) return nullptr;
   // At most cost_max rounds.
-  while (turn_->credit <= 0) {
-    turn_ = turn_->next;
-    turn_->credit += 1;
-  }
+  while (turn_->credit <= 0) pass_turn();
   limited_call& c = newest_first ? *turn_->calls.newest : *turn_->calls.oldest;
-  turn_->credit -= cost_of(c);
+  charged_ = turn_;
+  charge_ = cost_of(c);
+  charged_->credit -= charge_;
   remove(c);
   return &c;
+}
+
+void client_turns::give_back(const limited_call& c) noexcept {
+  if (charged_ && charged_->client == c.client) charged_->credit += std::exchange(charge_, 0);
 }
 
 double client_turns::cost_of(const limited_call& c) noexcept {

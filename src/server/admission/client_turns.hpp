@@ -14,6 +14,7 @@ struct client_queue {
   std::uint64_t client = 0;
   call_list<&limited_call::of_client> calls;
   double credit = 0;  // in usual calls; what it has in its turn, or owes
+  double left_at = 0;  // the rounds that there had been when its last call left
   client_queue* next = nullptr;  // in a ring of those with calls
   client_queue* previous = nullptr;
 };
@@ -25,8 +26,8 @@ struct client_queue {
 // turns then. To wait for the credit before would keep a dear call from ever running within the patience of
 // the line.
 //
-// Only clients whose calls wait are told apart, and a client whose calls do not wait owes nothing: it takes
-// less than its share.
+// A client that has no call for a while owes what it has not paid, a turn less with each round of the others,
+// and nothing once no call waits any more.
 class client_turns {
  public:
   // Further clients share the queues of these. More of them in one line get at most a call each within the
@@ -50,6 +51,12 @@ class client_turns {
   [[nodiscard]] bool is_greedier_than(std::uint64_t client) const noexcept {
     return longest_ >= queue_for(client).calls.size + 2;
   }
+  // Whether a client has no call here, and can be told apart from the others.
+  [[nodiscard]] bool is_first_of(std::uint64_t client) const noexcept {
+    return queue_for(client).calls.size == 0;
+  }
+  // The call that was taken last does not run: its client pays nothing for it.
+  void give_back(const limited_call& c) noexcept;
   // The oldest call of the client with the most; null if there is none.
   [[nodiscard]] limited_call* first_to_lose() const noexcept;
 
@@ -62,7 +69,9 @@ class client_turns {
   [[nodiscard]] client_queue& queue_for(std::uint64_t client) noexcept {
     return const_cast<client_queue&>(static_cast<const client_turns&>(*this).queue_for(client));
   }
-  void enter_ring(client_queue& q) noexcept;
+  void enter_ring(client_queue& q, std::uint64_t client) noexcept;
+  void pass_turn() noexcept;
+  void count_turn() noexcept { rounds_ += 1 / static_cast<double>(in_ring_); }
   void leave_ring(client_queue& q) noexcept;
   // In usual calls. Learns what is usual.
   [[nodiscard]] double cost_of(const limited_call& c) noexcept;
@@ -70,6 +79,10 @@ class client_turns {
   call_list<&limited_call::of_level> calls_;
   std::vector<client_queue> queues_;
   client_queue* turn_ = nullptr;  // whose it is; null: no call waits
+  std::size_t in_ring_ = 0;
+  double rounds_ = 0;  // of all clients, since the beginning
+  client_queue* charged_ = nullptr;  // by take(), for the last call
+  double charge_ = 0;
   double usual_cost_s_ = 0;  // 0: not known
   std::vector<std::uint16_t> clients_with_;  // so many calls, by that number, which is not 0
   std::size_t longest_ = 0;  // the most calls of a client

@@ -3,13 +3,13 @@
 #include "base/xxh64.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "protocol/grpc/wire_metadata.hpp"
 #include "rpc/method_list.hpp"
 #include "server/admission/client_key.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -25,15 +25,12 @@ double burst_of(const rate_limit& of) noexcept {
   return of.burst > 0 ? of.burst : std::max(of.calls_per_second, 1.0);
 }
 
+// Clients are not told which metadata counts, nor the rate.
 rejection rejection_by(const rate_limit& of) {
-  char rate[40];
-  std::snprintf(rate, sizeof rate, "%g", of.calls_per_second);
-  std::string text = "the rate limit is exceeded: ";
-  text.append(rate).append(" calls a second");
-  if (of.per == rate_limit::caller::client) text.append(" for each client");
-  if (of.per == rate_limit::caller::metadata) text.append(" for each value of ").append(of.metadata_name);
-  text.append(" (see server_options::rate_limits)");
-  return rejection(status::resource_exhausted(text), "rate");
+  std::string text = "the rate limit is exceeded";
+  if (of.per == rate_limit::caller::client) text = "the rate limit of each client is exceeded";
+  if (of.per == rate_limit::caller::metadata) text = "the rate limit of each caller is exceeded";
+  return rejection(status::resource_exhausted(text + " (see server_options::rate_limits)"), "rate");
 }
 
 }  // namespace
@@ -50,6 +47,9 @@ void rate_limits::require_valid(std::span<const rate_limit> all) {
         (l.per == rate_limit::caller::metadata) == !l.metadata_name.empty(),
         "a rate limit has a metadata_name if it is for each value of metadata, and only then: set "
         "rate_limit::per and rate_limit::metadata_name");
+    CORACLE_REQUIRE(l.metadata_name.empty() || (protocol::grpc::is_valid_key(l.metadata_name) &&
+                                                !protocol::grpc::is_protocol_field(l.metadata_name)),
+                    "rate_limit::metadata_name is a key of metadata in lower case, such as x-tenant");
   }
 }
 
@@ -63,42 +63,55 @@ rate_limits::limit::limit(const rate_limit& of)
 rate_limits::rate_limits(std::span<const rate_limit> all, std::span<const std::string_view> paths,
                          std::uint64_t seed)
     : by_method_(paths.size() + 1), seed_(seed) {
-  for (const bool for_all : {false, true}) {
-    for (const rate_limit& l : all) {
-      if ((l.per == rate_limit::caller::all) != for_all) continue;
-      limit* const made = limits_.emplace_back(std::make_unique<limit>(l)).get();
-      const rpc::method_list methods(l.methods);
-      if (methods.empty()) by_method_.back().push_back(made);
-      for (std::size_t i = 0; i < paths.size(); ++i)
-        if (methods.empty() || methods.contains(paths[i])) by_method_[i].push_back(made);
-      for (const std::string& m : methods.paths()) {
-        const auto named = [&m](std::string_view path) { return rpc::method_list::matches(m, path); };
-        if (std::none_of(paths.begin(), paths.end(), named)) unknown_.push_back(m);
-      }
+  for (const rate_limit& l : all) {
+    limit* const made = limits_.emplace_back(std::make_unique<limit>(l)).get();
+    const rpc::method_list methods(l.methods);
+    if (methods.empty()) by_method_.back().push_back(made);
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (methods.empty() || methods.contains(paths[i])) by_method_[i].push_back(made);
+    for (const std::string& m : methods.paths()) {
+      const auto named = [&m](std::string_view path) { return rpc::method_list::matches(m, path); };
+      if (std::none_of(paths.begin(), paths.end(), named)) unknown_.push_back(m);
     }
   }
 }
 
-rate_limits::refusal rate_limits::take(std::uint32_t method, const net::address& peer,
-                                       const auth_context* auth, const metadata& received,
+template <class Shared, class Each>
+duration rate_limits::ask(limit& l, const caller_of_call& by, Shared shared, Each each) const noexcept {
+  switch (l.per) {
+    case rate_limit::caller::client: return each(*l.buckets, client_key(by.peer, by.auth, seed_));
+    case rate_limit::caller::metadata:
+      return each(*l.buckets, base::xxh64(by.received.find(l.metadata_name).value_or(""), seed_));
+    default: return shared(*l.shared);
+  }
+}
+
+rate_limits::refusal rate_limits::take(std::uint32_t method, const caller_of_call& by,
                                        time_point now) noexcept {
-  for (limit* const l : by_method_[method]) {
-    duration wait{};
-    switch (l->per) {
-      case rate_limit::caller::all: wait = l->shared->take(now); break;
-      case rate_limit::caller::client: wait = l->buckets->take(client_key(peer, auth, seed_), now); break;
-      case rate_limit::caller::metadata:
-        wait = l->buckets->take(base::xxh64(received.find(l->metadata_name).value_or(""), seed_), now);
-        break;
-    }
-    if (wait > duration::zero()) return {&l->why, wait};
-  }
-  return {};
+  const std::vector<limit*>& limits = by_method_[method];
+  refusal r;
+  const auto refuse_by = [&r](const limit& l, duration wait) {
+    if (wait > r.wait) r = {&l.why, wait, l.per != rate_limit::caller::client};
+  };
+  // A call that one limit refuses must take nothing of the others.
+  if (limits.size() > 1)
+    for (limit* const l : limits)
+      refuse_by(*l, ask(
+                        *l, by, [now](const auto& b) { return b.wait(now); },
+                        [now](auto& b, std::uint64_t key) { return b.wait(key, now); }));
+  if (r.why) return r;
+  for (limit* const l : limits)
+    refuse_by(*l, ask(
+                      *l, by, [now](auto& b) { return b.take(now); },
+                      [now](auto& b, std::uint64_t key) { return b.take(key, now); }));
+  return r;
 }
 
-int rate_limits::refusal::wait_ms() const noexcept {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
-  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+int rate_limits::refusal::wait_ms(std::uint64_t random) const noexcept {
+  constexpr std::uint64_t spread_ms = 100;
+  const std::int64_t ms = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+  const auto later = static_cast<std::int64_t>(is_shared ? random % spread_ms : 0);
+  return static_cast<int>(std::min<std::int64_t>(ms + later, std::numeric_limits<int>::max()));
 }
 
 }  // namespace coracle::server_internal

@@ -30,14 +30,19 @@ class rate_limits {
 
   struct refusal {
     const rejection* why = nullptr;  // null: the call has taken a token of each limit that applies to it
-    duration wait{};  // until the next token
-    // The same as a pushback of gRFC A6.
-    [[nodiscard]] int wait_ms() const noexcept;
+    duration wait{};  // until all limits that apply have a token
+    bool is_shared = false;  // several callers may wait for it
+    // The same as a pushback of gRFC A6. Callers that share a limit are told different times, so that they do
+    // not come back together.
+    [[nodiscard]] int wait_ms(std::uint64_t random) const noexcept;
   };
-  // Any loop. auth may be null. A call that a limit refuses has used the tokens of those before: limits for
-  // each caller come first, so that who exceeds one takes nothing from the others.
-  [[nodiscard]] refusal take(std::uint32_t method, const net::address& peer, const auth_context* auth,
-                             const metadata& received, time_point now) noexcept;
+  struct caller_of_call {
+    const net::address& peer;
+    const auth_context* auth;  // may be null
+    const metadata& received;
+  };
+  // Any loop. A call that a limit refuses takes nothing of the others.
+  [[nodiscard]] refusal take(std::uint32_t method, const caller_of_call& by, time_point now) noexcept;
   // The paths of rate_limit::methods that name no method.
   [[nodiscard]] const std::vector<std::string>& unknown() const noexcept { return unknown_; }
 
@@ -50,6 +55,9 @@ class rate_limits {
     std::optional<shared_token_bucket> shared;  // for caller::all
     std::unique_ptr<token_buckets> buckets;  // for the others
   };
+
+  template <class Shared, class Each>
+  [[nodiscard]] duration ask(limit& l, const caller_of_call& by, Shared shared, Each each) const noexcept;
 
   std::vector<std::unique_ptr<limit>> limits_;
   std::vector<std::vector<limit*>> by_method_;

@@ -28,19 +28,19 @@ const rejection& rejection::too_late() {
   return r;
 }
 
-void rejection_log::count(const rejection& r) noexcept {
+void rejection_log::count(const rejection& r, const net::address& peer) noexcept {
   ++counted_;
   measure_rejection(r.limit());
-  if (loop_.now() >= log_at_) base::if_memory_allows([&] { write(r); });
+  if (loop_.now() >= log_at_) base::if_memory_allows([&] { write(r, peer); });
 }
 
-void rejection_log::write(const rejection& last) {
+void rejection_log::write(const rejection& last, const net::address& peer) {
   log_at_ = deadline_after(loop_.now(), repeated_lines::interval);
   const std::uint64_t n = counted_ - std::exchange(logged_, counted_);
   loop_.log()
       .in(log_room::server)
-      .warning(subject_, " rejected calls: ", n,
-               " since the last such line; now: ", last.outcome().message());
+      .warning(subject_, " rejected calls: ", n, " since the last such line; now of ", peer, ": ",
+               last.outcome().message());
 }
 
 }  // namespace coracle::server_internal

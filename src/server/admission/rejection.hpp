@@ -4,6 +4,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "transport/header_block.hpp"
 
@@ -41,11 +42,11 @@ class rejection_log {
  public:
   // subject: what has rejected the calls, a literal.
   rejection_log(loop& on, std::string_view subject) noexcept : loop_(on), subject_(subject) {}
-  void count(const rejection& r) noexcept;
+  void count(const rejection& r, const net::address& peer) noexcept;
   [[nodiscard]] std::uint64_t counted() const noexcept { return counted_; }
 
  private:
-  void write(const rejection& last);
+  void write(const rejection& last, const net::address& peer);
 
   loop& loop_;
   const std::string_view subject_;

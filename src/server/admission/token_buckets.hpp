@@ -36,6 +36,8 @@ class token_bucket_rule {
 class shared_token_bucket {
  public:
   explicit shared_token_bucket(const token_bucket_rule& r) noexcept : rule_(r) {}
+  // How long until there is a token; 0: there is one.
+  [[nodiscard]] duration wait(time_point now) const noexcept;
   // Takes a token: 0. Without one: how long until there is one.
   [[nodiscard]] duration take(time_point now) noexcept;
 
@@ -56,7 +58,8 @@ class token_buckets {
   static constexpr std::size_t buckets_max = 16'384;
 
   explicit token_buckets(const token_bucket_rule& r);
-  // As shared_token_bucket::take().
+  // As those of shared_token_bucket.
+  [[nodiscard]] duration wait(std::uint64_t key, time_point now) noexcept;
   [[nodiscard]] duration take(std::uint64_t key, time_point now) noexcept;
 
  private:
@@ -66,6 +69,11 @@ class token_buckets {
   };
   static constexpr std::size_t set_size = 8;
   static constexpr std::size_t sets = buckets_max / set_size;
+  // With the lock of its set.
+  [[nodiscard]] bucket& bucket_for(std::uint64_t key) noexcept;
+  [[nodiscard]] std::mutex& lock_of(std::uint64_t key) noexcept {
+    return of_sets_[key % sets % of_sets_.size()];
+  }
 
   const token_bucket_rule rule_;
   std::vector<bucket> buckets_;

@@ -16,15 +16,19 @@ bool waiting_line::has_room(criticality level, std::uint64_t client, time_point 
   if (size_ < capacity(now)) return true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(level); ++i)
     if (!levels_[i].empty()) return true;
-  return turns_of(level).is_greedier_than(client);
+  const client_turns& own = turns_of(level);
+  if (own.is_greedier_than(client)) return true;
+  // One beyond the last place, unless calls that leave before it wait already.
+  return own.is_first_of(client) && std::all_of(levels_.begin() + static_cast<int>(level) + 1, levels_.end(),
+                                                [](const client_turns& l) { return l.empty(); });
 }
 
 limited_call* waiting_line::push(limited_call& c, time_point now) noexcept {
   limited_call* out = nullptr;
   if (size_ >= capacity(now)) {
-    // The last of these levels is that of the call.
-    for (std::size_t i = 0; !out && i <= static_cast<std::size_t>(c.level); ++i)
+    for (std::size_t i = 0; !out && i < static_cast<std::size_t>(c.level); ++i)
       out = levels_[i].first_to_lose();
+    if (!out && turns_of(c.level).is_greedier_than(c.client)) out = turns_of(c.level).first_to_lose();
     if (out) remove(*out);
   }
   if (size_ == 0 && !out) nonempty_since_ = now;
@@ -64,6 +68,11 @@ limited_call* waiting_line::take_expired(time_point now) noexcept {
     return oldest;
   }
   return nullptr;
+}
+
+void waiting_line::give_back(const limited_call& c) noexcept {
+  turns_of(c.level).give_back(c);
+  --taken_;
 }
 
 time_point waiting_line::next_expiry() const noexcept {

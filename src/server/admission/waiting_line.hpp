@@ -22,7 +22,8 @@ namespace coracle::server_internal {
 // LIFO; Ben Maurer, "Fail at Scale", ACM Queue 13, 2015). Calls of a higher criticality always leave before
 // those of lower ones, and among calls of one criticality, clients take turns. In a full line, a call of the
 // lowest criticality gives its place to one of a higher criticality, and the client with the most calls gives
-// a place to one with fewer.
+// a place to one with fewer. A client without a call gets a place beyond the last one, unless more critical
+// calls wait, so that many clients with a call each do not keep others out.
 class waiting_line {
  public:
   static constexpr duration patience = std::chrono::milliseconds(100);
@@ -43,6 +44,8 @@ class waiting_line {
   [[nodiscard]] limited_call* push(limited_call& c, time_point now) noexcept;
   // Removes the call that is next; null if there is none.
   [[nodiscard]] limited_call* take(time_point now) noexcept;
+  // The call that take() has returned last does not run.
+  void give_back(const limited_call& c) noexcept;
   // Removes a call that has waited for too long; null if there is none.
   [[nodiscard]] limited_call* take_expired(time_point now) noexcept;
   // The earliest time at which take_expired() may return a call.
@@ -60,8 +63,11 @@ class waiting_line {
   [[nodiscard]] std::size_t capacity(time_point now) const noexcept;
   void count_taken(time_point now) noexcept;
 
-  std::array<client_turns, 4> levels_{client_turns(calls_max), client_turns(calls_max),
-                                      client_turns(calls_max), client_turns(calls_max)};  // by criticality
+  // With a place for each client beyond those of the line.
+  static constexpr std::size_t of_level_max = calls_max + client_turns::clients_max;
+  std::array<client_turns, 4> levels_{client_turns(of_level_max), client_turns(of_level_max),
+                                      client_turns(of_level_max),
+                                      client_turns(of_level_max)};  // by criticality
   std::size_t size_ = 0;
   time_point nonempty_since_{};
   // How many calls have left to run in this interval and in the one before, each as long as `patience`.

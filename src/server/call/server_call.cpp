@@ -393,7 +393,7 @@ CORACLE_COLD void server_call::resume_after_wait() noexcept {
 CORACLE_COLD void server_call::on_rejected(bool too_late) noexcept {
   const rejection& r = too_late ? rejection::too_late() : rejection::overloaded();
   const std::optional<int> retry_ms =
-      extras_->admission->gate().count_rejection(extras_->admission->level, r);
+      extras_->admission->gate().count_rejection(extras_->admission->level, r, peer());
   const bool made = base::if_memory_allows([&] {
     if (retry_ms) trailing_.add_received(protocol::grpc::retry_pushback_header, std::to_string(*retry_ms));
   });

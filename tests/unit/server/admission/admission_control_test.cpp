@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::admission_control_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,4 +167,4 @@ TEST_F(control, ACallThatGivesUpLeavesTheLine) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::admission_control_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::client_key_test {
 namespace {
 
 std::uint64_t key_of(const std::string& address, const auth_context* auth = nullptr, std::uint64_t seed = 1) {
@@ -33,9 +33,29 @@ TEST(client_key, OfIpv6TheNetworkCounts) {
   EXPECT_NE(key_of("[2001:db8:1:2::1]:1"), key_of("[2001:db8:1:3::1]:1"));
 }
 
-TEST(client_key, UnixSocketsAreToldApartByName) {
-  EXPECT_EQ(key_of("unix:/run/one"), key_of("unix:/run/one"));
-  EXPECT_NE(key_of("unix:/run/one"), key_of("unix:/run/other"));
+// A client of IPv4 is the same whether the socket of the server is of IPv4 or of both.
+TEST(client_key, OfIpv4InIpv6TheHostCounts) {
+  EXPECT_EQ(key_of("[::ffff:10.0.0.1]:1"), key_of("10.0.0.1:1"));
+  EXPECT_NE(key_of("[::ffff:10.0.0.1]:1"), key_of("[::ffff:10.0.0.2]:1"));
+  EXPECT_EQ(key_of("[64:ff9b::10.0.0.1]:1"), key_of("10.0.0.1:1"));
+  EXPECT_NE(key_of("[::1]:1"), key_of("[::ffff:0.0.0.1]:1"));
+}
+
+TEST(client_key, OnALinkTheHostCounts) {
+  EXPECT_EQ(key_of("[fe80::1]:1"), key_of("[fe80::1]:2"));
+  EXPECT_NE(key_of("[fe80::1]:1"), key_of("[fe80::2]:1"));
+}
+
+// A client may bind any name.
+TEST(client_key, UnixSocketsAreOneClient) {
+  EXPECT_EQ(key_of("unix:/run/one"), key_of("unix:/run/other"));
+  EXPECT_EQ(key_of("unix:/run/one"), key_of("unix-abstract:x"));
+}
+
+TEST(client_key, ANameOfOneKindIsNotThatOfAnother) {
+  const auth_context workload = verified({{kind::uri, "spiffe://example/reader"}});
+  const auth_context pretends = verified({{kind::common_name, "spiffe://example/reader"}});
+  EXPECT_NE(key_of("10.0.0.1:1", &workload), key_of("10.0.0.1:1", &pretends));
 }
 
 TEST(client_key, AnIdentityCountsInPlaceOfTheAddress) {
@@ -68,4 +88,4 @@ TEST(client_key, NoIdentityHasTheKeyOfAnAddress) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::client_key_test

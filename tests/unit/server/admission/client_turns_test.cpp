@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::client_turns_test {
 namespace {
 
 struct turning_call final : limited_call {
@@ -67,6 +67,41 @@ TEST_F(turns, ClientsHaveTheSameShareOfTheCostNotOfTheCalls) {
     ++left[leave(1).front()];
   }
   EXPECT_NEAR(static_cast<double>(left[1]) / left[2], 4, 0.3);
+}
+
+// The usual state of a line that is pressed: each client has one call in it.
+TEST_F(turns, AClientPaysAlsoIfItHasOneCallAtATime) {
+  constexpr std::uint64_t dear = 11;
+  const auto cost_of = [](std::uint64_t client) { return client == dear ? 0.008 : 0.001; };
+  for (std::uint64_t client = 1; client <= dear; ++client) come(client, cost_of(client));
+  double all = 0;
+  double of_dear = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::uint64_t client = leave(1).front();
+    all += cost_of(client);
+    if (client == dear) of_dear += cost_of(client);
+    come(client, cost_of(client));
+  }
+  EXPECT_LT(of_dear / all, 0.15) << "a fair share is a eleventh";
+  EXPECT_GT(of_dear / all, 0.05);
+}
+
+TEST_F(turns, DebtsEndWhenNoCallWaits) {
+  come(1, 0.001);
+  come(2, 0.008);
+  (void)leave(2);
+  come(2, 0.001);
+  come(1, 0.001);
+  EXPECT_EQ(leave(2), (order{2, 1}));
+}
+
+TEST_F(turns, ACallThatDoesNotRunCostsNothing) {
+  for (int i = 0; i < 3; ++i) come(1, 0.008), come(2, 0.001);
+  const limited_call* const first = turns_.take(false);
+  ASSERT_EQ(first->client, 1u);
+  turns_.give_back(*first);
+  turns_.give_back(*first);
+  EXPECT_EQ(leave(2), (order{1, 2})) << "it is still its turn";
 }
 
 // Without this, a client whose calls cost nearly nothing would run thousands of them in its turn.
@@ -134,4 +169,4 @@ TEST_F(turns, TheyAreConsistentWhateverHappens) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::client_turns_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::concurrency_limit_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -259,4 +259,4 @@ TEST(concurrency_limit, ItStaysWithinItsBounds) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::concurrency_limit_test

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::rate_limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,7 +40,8 @@ class limits : public ::testing::Test {
   }
   rate_limits::refusal call(std::uint32_t method, const char* from = "10.0.0.1:1",
                             const metadata& with = {}) {
-    return limits_->take(method, *net::address::parse(from), nullptr, with, now_);
+    const net::address peer = *net::address::parse(from);
+    return limits_->take(method, {peer, nullptr, with}, now_);
   }
   // How many of ten calls are accepted.
   int accepted(std::uint32_t method, const char* from = "10.0.0.1:1", const metadata& with = {}) {
@@ -62,10 +63,35 @@ TEST_F(limits, ALimitForAllCountsAllMethods) {
 TEST_F(limits, ALimitMayBeOfAServiceOrAMethod) {
   use({limit_of("/shop.Orders/", 4), limit_of("/shop.Orders/Place", 1)});
   EXPECT_EQ(accepted(place), 1);
-  EXPECT_LE(accepted(list), 3) << "those of Place count, too";
+  EXPECT_EQ(accepted(list), 3) << "the call of Place counts, too, and those that were refused do not";
   EXPECT_EQ(accepted(archive), 10) << "another service, whose name begins with it";
   EXPECT_EQ(accepted(unregistered), 10);
   EXPECT_TRUE(limits_->unknown().empty());
+}
+
+TEST_F(limits, TheWaitIsThatOfTheSlowest) {
+  use({rate_limit(10), limit_of("/shop.Orders/", 0.5)});
+  EXPECT_EQ(accepted(place), 1);
+  EXPECT_EQ(call(place).wait, 2s);
+  EXPECT_EQ(accepted(archive), 9) << "what the second limit refuses takes nothing of the first";
+}
+
+// Callers that wait for one token do not come back together.
+TEST_F(limits, CallersThatShareALimitWaitForDifferentTimes) {
+  use({rate_limit(1)});
+  EXPECT_EQ(accepted(place), 1);
+  const rate_limits::refusal shared = call(place);
+  EXPECT_EQ(shared.wait_ms(0), 1000);
+  EXPECT_EQ(shared.wait_ms(57), 1057);
+  EXPECT_EQ(shared.wait_ms(~0ull) / 100, 10);
+  use({limit_of("", 1, caller::client)});
+  EXPECT_EQ(accepted(place), 1);
+  EXPECT_EQ(call(place).wait_ms(57), 1000);
+}
+
+TEST_F(limits, ANameOfMetadataThatNoCallCanHaveIsRefused) {
+  for (const char* name : {"X-Tenant", "x tenant", ":path", "grpc-timeout", "content-type"})
+    EXPECT_THROW(use({limit_of("", 1, caller::metadata, name)}), usage_error) << name;
 }
 
 TEST_F(limits, ANameThatNothingHasIsReported) {
@@ -109,10 +135,9 @@ TEST_F(limits, ARefusalSaysWhatAndUntilWhen) {
   ASSERT_NE(r.why, nullptr);
   EXPECT_EQ(r.why->outcome().code(), status_code::resource_exhausted);
   EXPECT_EQ(r.why->outcome().message(),
-            "the rate limit is exceeded: 2.5 calls a second for each value of x-tenant (see "
-            "server_options::rate_limits)");
+            "the rate limit of each caller is exceeded (see server_options::rate_limits)");
   EXPECT_EQ(r.wait, 200ms - 399us);
-  EXPECT_EQ(r.wait_ms(), 200) << "rounded up";
+  EXPECT_EQ(r.wait_ms(0), 200) << "rounded up";
   now_ += r.wait;
   EXPECT_EQ(call(place).why, nullptr);
 }
@@ -129,4 +154,4 @@ TEST_F(limits, InvalidOnesAreUsageErrors) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::rate_limits_test

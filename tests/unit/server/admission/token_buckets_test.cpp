@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::token_buckets_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -115,6 +115,28 @@ TEST(token_buckets, NoKeyGetsMoreThanItsRateHoweverManyThereAre) {
     if (b.take(key, now) == none && std::ranges::count(watched, key)) accepted[key].push_back(now);
   }
   for (const auto& [key, times] : accepted) expect_limited(times, rate, burst);
+  EXPECT_EQ(accepted.size(), watched.size()) << "each gets something";
+}
+
+TEST(token_buckets, AKeyGetsItsRateWhileThereAreFewerThanBuckets) {
+  token_buckets b(token_bucket_rule(2, 3));
+  int accepted = 0;
+  for (int second = 0; second < 100; ++second)
+    for (std::uint64_t key = 0; key < 1'000; ++key)
+      for (int i = 0; i < 3; ++i) accepted += b.take(key, at(std::chrono::seconds(second))) == none;
+  EXPECT_EQ(accepted, 1'000 * (3 + 99 * 2));
+}
+
+TEST(token_buckets, ThreadsTakeNoTokenTwice) {
+  token_buckets b(token_bucket_rule(1e-3, 100));
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (std::uint64_t n = 0; n < 5'000; ++n) accepted += b.take(n % 10, at(0s)) == none;
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(accepted, 10 * 100);
 }
 
 // What is forgotten was full: a caller that uses up its rate keeps its bucket while others come and go.
@@ -135,4 +157,4 @@ TEST(token_buckets, FullBucketsAreForgottenFirst) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::token_buckets_test

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-namespace coracle::server_internal {
+namespace coracle::server_internal::waiting_line_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,6 +153,19 @@ TEST_F(the_line, ClientsWithAsMuchDoNotTakePlacesOfEachOther) {
     EXPECT_FALSE(line_.has_room(criticality::critical, client, time(2ms)));
 }
 
+// Without this, as many clients as places would keep all others out.
+TEST_F(the_line, AClientWithoutACallFindsAPlaceBeyondTheLast) {
+  constexpr duration now = 200ms;
+  come(0ms, criticality::critical, 1);
+  std::uint64_t client = 2;
+  for (; client <= waiting_line::pressed_calls_min; ++client) come(now, criticality::critical, client);
+  const std::size_t full = line_.size();
+  EXPECT_FALSE(line_.has_room(criticality::critical, 2, time(now)));
+  come(now, criticality::critical, client);
+  EXPECT_EQ(line_.size(), full + 1);
+  EXPECT_FALSE(line_.has_room(criticality::sheddable, client + 1, time(now))) << "it could not leave in time";
+}
+
 TEST_F(the_line, ACallLeavesFromTheMiddle) {
   waiting_call& first = come(0ms);
   waiting_call& second = come(1ms);
@@ -164,4 +177,4 @@ TEST_F(the_line, ACallLeavesFromTheMiddle) {
 }
 
 }  // namespace
-}  // namespace coracle::server_internal
+}  // namespace coracle::server_internal::waiting_line_test
