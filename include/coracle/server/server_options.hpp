@@ -121,8 +121,8 @@ class server_options {
     return *this;
   }
   /// How many calls a second the server accepts (coracle/server/rate_limit.hpp). A call must pass all that
-  /// apply to it; those for each value or client are tested before those for all. The constructor of the
-  /// server throws usage_error if one is invalid. Default: none.
+  /// apply to it; one that a limit refuses takes nothing of the others. The constructor of the server throws
+  /// usage_error if one is invalid. Default: none.
   std::vector<rate_limit> rate_limits;
   /// What clients may use of the server concurrently. Default: the defaults of server_limits.
   server_limits limits;

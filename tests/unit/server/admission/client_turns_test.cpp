@@ -82,7 +82,7 @@ TEST_F(turns, AClientPaysAlsoIfItHasOneCallAtATime) {
     if (client == dear) of_dear += cost_of(client);
     come(client, cost_of(client));
   }
-  EXPECT_LT(of_dear / all, 0.15) << "a fair share is a eleventh";
+  EXPECT_LT(of_dear / all, 0.15) << "a fair share is an eleventh";
   EXPECT_GT(of_dear / all, 0.05);
 }
 
