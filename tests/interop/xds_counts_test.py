@@ -139,7 +139,7 @@ def test_faults_delay_and_abort_their_shares_of_the_calls(world):
              "abort": {"grpcStatus": 9, "percentage": {"numerator": 300000, "denominator": 2}}}
     world.serve(listener(world.name, "routes", [("fault.v3.HTTPFault", message("HttpFault", **fault))]), *base)
     expected = {(str(one), False): 0.42, (str(one), True): 0.28, ("FAILED_PRECONDITION", False): 0.18, ("FAILED_PRECONDITION", True): 0.12}
-    world.expect(one)
+    world.expect_shares({one: 0.7, "FAILED_PRECONDITION": 0.3}, within=0.12, count=300, **{":together": 1})
     for name, share in (seen := shares_of(world, 300)).items():
         assert share == pytest.approx(expected, abs=0.12), f"{name}: {seen}"
     for fields, answer in (({"maxActiveFaults": 0}, one), ({}, "FAILED_PRECONDITION")):

@@ -148,14 +148,16 @@ def test_drops_fail_their_share_of_the_calls(world):
     world.expect(one, count=20)
 
 
-def same_places(world, values, apart=()):
-    """The server of each value, which must be the same for all clients but those apart."""
-    places = {}
+def same_places(world, values, apart=(), strays=0):
+    """The server of each value, which must be the same for all clients but those apart, and but for so many values as strays."""
+    places, differing = {}, {}
     for value in values:
         seen = world.each(user=value)
         distinct = {tuple(answers) for name, answers in seen.items() if name not in apart}
-        assert len(distinct) == 1, f"{value}: {seen}"
+        if len(distinct) > 1:
+            differing[value] = seen
         places[value] = distinct.pop()
+    assert len(differing) <= strays, differing
     return places
 
 
@@ -176,7 +178,8 @@ def test_weights_of_endpoints_and_localities_shape_the_ring_as_elsewhere(world):
     one, two, three, four = (endpoint(port, loadBalancingWeight=weight) for port, weight in zip(world.ports, (1, 5, 2, 2)))
     world.serve(listener(world.name, "routes"), routes("routes", to("all", **BY_USER)), cluster("all", lbPolicy=2),
                 endpoints("all", locality(one, two, zone="a", weight=3), locality(three, four, zone="b", weight=2)))
-    assert len(set(same_places(world, USERS).values())) >= 3
+    # Sums of weights are rounded differently, so that a server may have one of the 1030 places more or less.
+    assert len(set(same_places(world, USERS, strays=2).values())) >= 3
 
 
 # grpc-go does not know the group of RE2's syntax.
