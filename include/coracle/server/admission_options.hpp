@@ -11,7 +11,7 @@ namespace coracle {
 ///
 /// Each loop limits how many unary calls run on it at a time. It adapts the limit to the latency of its
 /// calls, so that what it calls (a database, other services) has little to queue. Calls above the limit wait
-/// for at most 100 ms, and for 10 ms once the calls of the loop have waited without a pause for 100 ms.
+/// for at most 100 ms, and for 5 ms once the calls of the loop have waited without a pause for 100 ms.
 /// Those that wait longer end with UNAVAILABLE, those of lower criticality first.
 struct admission_options {
   /// The limit of a loop is at least this, and begins with it. Default: 20.

@@ -69,7 +69,7 @@ void admission_control::advance(time_point now) noexcept {
 
 time_point admission_control::next_event(time_point now) noexcept {
   if (line_.empty()) return never;
-  return has_free_place() ? now : line_.next_expiry();
+  return has_free_place() ? now : line_.next_expiry(now);
 }
 
 }  // namespace coracle::server_internal

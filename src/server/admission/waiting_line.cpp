@@ -1,8 +1,29 @@
 #include "server/admission/waiting_line.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace coracle::server_internal {
+
+void waiting_line::pass_time(time_point now) noexcept {
+  const auto pass_until = [this](time_point t) {
+    if (size_ != 0) nonempty_ += t - passed_until_;
+    passed_until_ = t;
+  };
+  if (now - interval_began_ >= patience) {
+    pass_until(interval_began_ + patience);
+    stays_pressed_ = nonempty_ > patience / 2;
+    taken_before_ = std::exchange(taken_, 0);
+    nonempty_ = {};
+    interval_began_ = passed_until_;
+    if (now - interval_began_ >= patience) {  // nothing has changed for a whole interval
+      stays_pressed_ = size_ != 0;
+      taken_before_ = 0;
+      interval_began_ = passed_until_ = now;
+    }
+  }
+  pass_until(now);
+}
 
 std::size_t waiting_line::capacity(time_point now) const noexcept {
   if (!is_pressed(now)) return calls_max;
@@ -24,6 +45,7 @@ bool waiting_line::has_room(criticality level, std::uint64_t client, time_point 
 }
 
 limited_call* waiting_line::push(limited_call& c, time_point now) noexcept {
+  pass_time(now);
   limited_call* out = nullptr;
   if (size_ >= capacity(now)) {
     for (std::size_t i = 0; !out && i < static_cast<std::size_t>(c.level); ++i)
@@ -38,28 +60,21 @@ limited_call* waiting_line::push(limited_call& c, time_point now) noexcept {
   return out;
 }
 
-void waiting_line::count_taken(time_point now) noexcept {
-  if (now - interval_began_ >= patience) {
-    taken_before_ = now - interval_began_ >= 2 * patience ? 0 : taken_;
-    taken_ = 0;
-    interval_began_ = now;
-  }
-  ++taken_;
-}
-
 limited_call* waiting_line::take(time_point now) noexcept {
+  pass_time(now);
   const bool newest_first = is_pressed(now);
   for (std::size_t i = levels_.size(); i-- > 0;) {
     limited_call* const next = levels_[i].take(newest_first);
     if (!next) continue;
     --size_;
-    count_taken(now);
+    ++taken_;
     return next;
   }
   return nullptr;
 }
 
 limited_call* waiting_line::take_expired(time_point now) noexcept {
+  pass_time(now);
   const duration waits = is_pressed(now) ? pressed_patience : patience;
   for (const client_turns& level : levels_) {
     limited_call* const oldest = level.oldest();
@@ -75,11 +90,12 @@ void waiting_line::give_back(const limited_call& c) noexcept {
   --taken_;
 }
 
-time_point waiting_line::next_expiry() const noexcept {
+time_point waiting_line::next_expiry(time_point now) const noexcept {
   time_point first = never;
   if (size_ == 0) return first;
   for (const client_turns& level : levels_)
     if (level.oldest()) first = std::min(first, level.oldest()->since);
+  if (is_pressed(now)) return deadline_after(first, pressed_patience);
   // It becomes pressed at a time that is no later than `patience` after the oldest call came.
   const time_point pressed = deadline_after(nonempty_since_, patience);
   return std::max(std::min(pressed, deadline_after(first, patience)),

@@ -19,7 +19,9 @@ namespace coracle::server_internal {
 // are absorbed. If the line has not been empty for that time, more calls come than can be served: it is
 // pressed, and calls wait for at most `pressed_patience` until they are rejected, and the newest leaves
 // first, because its client is the most likely to wait still (CoDel's target and interval, with adaptive
-// LIFO; Ben Maurer, "Fail at Scale", ACM Queue 13, 2015). Calls of a higher criticality always leave before
+// LIFO; Ben Maurer, "Fail at Scale", ACM Queue 13, 2015). It stays so until it is empty for half of an
+// interval: calls that began together end together, and the places of many of them empty a short line for a
+// moment even if far too many calls come. Calls of a higher criticality always leave before
 // those of lower ones, and among calls of one criticality, clients take turns. In a full line, a call of the
 // lowest criticality gives its place to one of a higher criticality, and the client with the most calls gives
 // a place to one with fewer. A client without a call gets a place beyond the last one, unless more critical
@@ -27,7 +29,7 @@ namespace coracle::server_internal {
 class waiting_line {
  public:
   static constexpr duration patience = std::chrono::milliseconds(100);
-  static constexpr duration pressed_patience = std::chrono::milliseconds(10);
+  static constexpr duration pressed_patience = std::chrono::milliseconds(5);
   static constexpr std::size_t calls_max = 1'000;
   // A pressed line is as long as what leaves it within pressed_patience, but at least this.
   static constexpr std::size_t pressed_calls_min = 10;
@@ -35,7 +37,7 @@ class waiting_line {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool is_pressed(time_point now) const noexcept {
-    return size_ != 0 && now - nonempty_since_ >= patience;
+    return size_ != 0 && (stays_pressed_ || now - nonempty_since_ >= patience);
   }
   // Whether push() would keep a call of this criticality and client.
   [[nodiscard]] bool has_room(criticality level, std::uint64_t client, time_point now) const noexcept;
@@ -49,7 +51,7 @@ class waiting_line {
   // Removes a call that has waited for too long; null if there is none.
   [[nodiscard]] limited_call* take_expired(time_point now) noexcept;
   // The earliest time at which take_expired() may return a call.
-  [[nodiscard]] time_point next_expiry() const noexcept;
+  [[nodiscard]] time_point next_expiry(time_point now) const noexcept;
   // The call leaves by itself.
   void remove(limited_call& c) noexcept;
 
@@ -61,7 +63,8 @@ class waiting_line {
     return levels_[static_cast<std::size_t>(c)];
   }
   [[nodiscard]] std::size_t capacity(time_point now) const noexcept;
-  void count_taken(time_point now) noexcept;
+  // Before anything changes.
+  void pass_time(time_point now) noexcept;
 
   // With a place for each client beyond those of the line.
   static constexpr std::size_t of_level_max = calls_max + client_turns::clients_max;
@@ -70,10 +73,13 @@ class waiting_line {
                                       client_turns(of_level_max)};  // by criticality
   std::size_t size_ = 0;
   time_point nonempty_since_{};
-  // How many calls have left to run in this interval and in the one before, each as long as `patience`.
-  std::size_t taken_ = 0;
-  std::size_t taken_before_ = 0;
+  // Of this interval, which is as long as `patience`, and of the one before.
   time_point interval_began_{};
+  time_point passed_until_{};
+  duration nonempty_{};  // up to passed_until_
+  std::size_t taken_ = 0;  // calls that have left to run
+  std::size_t taken_before_ = 0;
+  bool stays_pressed_ = false;  // the line was not empty for most of the interval before
 };
 
 }  // namespace coracle::server_internal

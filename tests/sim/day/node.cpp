@@ -25,7 +25,7 @@ channel_options callers::options(const common& c, std::size_t layer) {
   o.service_config = service_config::parse(policies(layer, c.protects)).value();
   if (!c.protects) return o;
   o.throttling = true;
-  o.keepalive = {.time = 10s, .timeout = 2s, .without_calls = true};
+  o.keepalive = {.time = 10s, .timeout = 1s, .without_calls = true};
   outlier_detection_options outliers;
   outliers.interval = 1s;
   outliers.base_ejection_time = 15s;
