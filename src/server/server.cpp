@@ -153,6 +153,13 @@ status server::adopt(int descriptor, server_credentials credentials) {
   return state_->adopt(descriptor, credentials);
 }
 
+void server::reload(const server_options& options) { state_->reload(options); }
+
+void server::reload_on_hangup(std::function<server_options()> read) {
+  CORACLE_REQUIRE(read, "reload_on_hangup() without a function");
+  state_->set_reader(std::move(read));
+}
+
 int server::run() {
   if (const status reason = state_->ready_to_run(); !reason.ok()) {
     std::fprintf(stderr, "coracle: %s\n", std::string(reason.message()).c_str());

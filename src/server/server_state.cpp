@@ -4,6 +4,7 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coracle/runtime/offload.hpp"
 #include "coro/post_function.hpp"
 #include "net/duplex.hpp"
 #include "net/inherited_sockets.hpp"
@@ -29,15 +30,15 @@ namespace coracle::server_internal {
 server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
-      rules(connection_options_of(o)),
-      http1(http1_options_of(o)),
       access(o.web),
       memory(quota_for(on, o)),
       id(rpc::channel_registry::next_id()),
       registry_(server_registry::of(on)),
+      reloadable_(o),
       trace_(on.at(0).wall_now()),
       loads_(on.size()),
-      memory_requested_(on.size()) {
+      memory_requested_(on.size()),
+      connections_max_(o.limits.connections) {
   for (const message_codec* c : options.codecs) {
     CORACLE_REQUIRE(c, "server_options::codecs has a null pointer");
     routes.subtypes.add(*c);
@@ -53,16 +54,52 @@ void server_state::add_observer(std::shared_ptr<server_observer> o) {
   routes.report_unknown_methods();
 }
 
-rate_limits& server_state::shared_rate_limits() {
-  std::call_once(rate_limits_made_, [this] {
+std::shared_ptr<const live_options> server_state::made_of(const reloadable_options& o) const {
+  std::shared_ptr<rate_limits> rates;
+  if (!o.rate_limits.empty()) {
     std::vector<std::string_view> paths;
     for (std::uint32_t i = 0; i < routes.size(); ++i) paths.push_back(routes.at(i).path);
-    rate_limits_ = std::make_unique<rate_limits>(options.rate_limits, paths, loop::current()->io().random());
-    for (const std::string& name : rate_limits_->unknown())
+    rates = std::make_shared<rate_limits>(o.rate_limits, paths, live_ ? live_->rates.get() : nullptr);
+    for (const std::string& name : rates->unknown())
       owner.log().write(log_room::server, log_level::warning,
                         "a rate limit limits nothing: the server has no method or service " + name);
-  });
-  return *rate_limits_;
+  }
+  return std::make_shared<const live_options>(o, options, std::move(rates));
+}
+
+std::shared_ptr<const live_options> server_state::live() {
+  const std::lock_guard held(reloading_);
+  if (!live_) live_ = made_of(reloadable_);
+  return live_;
+}
+
+server_limits server_state::limits() const {
+  const std::lock_guard held(reloading_);
+  return reloadable_.limits;
+}
+
+void server_state::reload(const server_options& now) {
+  rate_limits::require_valid(now.rate_limits);
+  reloadable_options o(now);
+  o.limits.stall_time = options.limits.stall_time;
+  // Held until each loop will hear of it, so that the last one is the same for all.
+  const std::lock_guard held(reloading_);
+  // Before the first connection, methods may still be added.
+  if (live_) live_ = made_of(o);
+  reloadable_ = std::move(o);
+  connections_max_.store(reloadable_.limits.connections, std::memory_order_relaxed);
+  record_event("the limits were reloaded", rpc::traced_event::severity::info);
+  owner.log().write(log_room::server, log_level::info, "the server's limits were reloaded");
+  if (!live_) return;
+  for (std::size_t i = 0; i < size(); ++i)
+    with_shard(i, [live = live_](shard* s) {
+      if (s) s->reload(live);
+    });
+}
+
+void server_state::set_reader(std::function<server_options()> read) {
+  const std::lock_guard held(setting_up);
+  read_options_ = std::move(read);
 }
 
 void server_state::make_shards() {
@@ -212,6 +249,29 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
   }
 }
 
+// What is read may be wrong, and must not end the server.
+task<> server_state::watch_hangups(std::function<server_options()> read) {
+  result<net::signal_watch> hangups = net::signal_watch::open({process_signal::hangup});
+  if (!hangups) {
+    owner.log().write(log_room::server, log_level::warning,
+                      "SIGHUP cannot reload the server: " + hangups.status().to_string());
+    co_return;
+  }
+  while (true) {
+    const result<process_signal> s = co_await hangups->next();
+    if (!s) co_return;
+    try {
+      const server_options now = co_await offload(read);
+      reload(now);
+    } catch (const coro::cancelled&) {
+      co_return;
+    } catch (const std::exception& failure) {
+      owner.log().write(log_room::server, log_level::error,
+                        std::string("the server's limits were not reloaded: ") + failure.what());
+    }
+  }
+}
+
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
   co_await leave();
@@ -235,6 +295,7 @@ task<> server_state::serve_until_stopped() {
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
   if (signals) watching.spawn(watch_signals(*signals));
+  if (read_options_) watching.spawn(watch_hangups(read_options_));
   try {
     co_await serve();
   } catch (const coro::cancelled&) {
@@ -443,7 +504,7 @@ void server_state::accepted(runtime_internal::handle connection,
   if (i == size()) {
     char reason[80];
     std::snprintf(reason, sizeof reason, "server_limits::connections exceeded, limit %zu",
-                  options.limits.connections);
+                  connections_max_.load(std::memory_order_relaxed));
     measure_rejection("connections");
     return refuse(connection, reason);
   }
@@ -495,7 +556,7 @@ std::size_t server_state::least_loaded() noexcept {
     all += load;
     if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
   }
-  return all < options.limits.connections ? best : size();
+  return all < connections_max_.load(std::memory_order_relaxed) ? best : size();
 }
 
 // --- snapshots, gathered from the loops
@@ -558,35 +619,6 @@ task<server_snapshot> server_state::snapshot(std::uint64_t detailed) {
 duration jittered(duration d, std::uint64_t random) noexcept {
   if (d == duration::max()) return d;
   return d + d / 10 - d / 500 * static_cast<std::int64_t>(random % 101);
-}
-
-transport::connection_options connection_options_of(const server_options& o) {
-  const server_limits& l = o.limits;
-  transport::connection_options c;
-  c.http2.max_concurrent_streams = l.streams;
-  c.http2.header_list_bytes = l.header_list_bytes;
-  c.http2.header_block_bytes = http2::request_block_bytes_max;
-  c.http2.continuations = http2::request_continuations_max;
-  c.http2.settings_timeout = l.handshake_time;
-  c.http2.header_timeout = l.handshake_time;
-  c.http2.keepalive = {o.keepalive.time, o.keepalive.timeout, true};
-  c.http2.pings.min_interval = o.client_pings.min_interval;
-  c.http2.pings.without_calls = o.client_pings.without_calls;
-  c.age.max_idle = o.max_connection_idle;
-  c.age.max_age = o.max_connection_age.max;
-  c.age.max_age_grace = o.max_connection_age.grace;
-  c.backpressure.unread_bytes = l.unread_bytes;
-  c.backpressure.stall_time = l.stall_time;
-  return c;
-}
-
-transport::http1_options http1_options_of(const server_options& o) {
-  const server_limits& l = o.limits;
-  transport::http1_options h;
-  h.limits.header_bytes = l.header_list_bytes;
-  h.limits.header_timeout = l.handshake_time;
-  h.limits.body_timeout = l.stall_time;
-  return h;
 }
 
 }  // namespace coracle::server_internal

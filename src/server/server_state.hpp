@@ -16,24 +16,21 @@
 #include "rpc/channel_registry.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/loop_service.hpp"
-#include "server/admission/rate_limits.hpp"
 #include "server/http/http_routes.hpp"
+#include "server/live_options.hpp"
 #include "server/router.hpp"
 #include "server/server_registry.hpp"
 #include "server/web/web_access.hpp"
-#include "transport/connection_options.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
 namespace coracle::server_internal {
-
-[[nodiscard]] transport::connection_options connection_options_of(const server_options& o);
-[[nodiscard]] transport::http1_options http1_options_of(const server_options& o);
 
 // Connections that were opened together must not be closed together: the age is 90 % to 110 % of `d` (gRFC
 // A9).
@@ -101,8 +98,13 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void notify_other_loops(loop& but, memory_state change) noexcept;
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // called by the shard
 
-  // Made by the first call, when all methods are known. Any loop.
-  [[nodiscard]] rate_limits& shared_rate_limits();
+  // Any thread, when all methods are known.
+  [[nodiscard]] std::shared_ptr<const live_options> live();
+  // See server::reload(). Any thread.
+  void reload(const server_options& now);
+  // See server::reload_on_hangup().
+  void set_reader(std::function<server_options()> read);
+  [[nodiscard]] server_limits limits() const;
 
   // --- loop 0
   // `security` is null for plaintext.
@@ -114,9 +116,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
                         security::server_security* security) noexcept;
 
   runtime& owner;
-  server_options options;  // does not change before close()
-  const transport::connection_options rules;
-  const transport::http1_options http1;
+  server_options options;  // does not change before close(); live() has what reload() changes
   const web_access access;
   memory_quota memory;
   // Held by each function that sets the server up. Loops read the members below without it: their first
@@ -146,6 +146,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void join_quota();
   void notify_shards(const loop* but, memory_state change) noexcept;
   task<> watch_signals(net::signal_watch& signals);
+  task<> watch_hangups(std::function<server_options()> read);
+  // Under reloading_.
+  [[nodiscard]] std::shared_ptr<const live_options> made_of(const reloadable_options& o) const;
   task<> serve();
   void announce_leaving();
   task<> leave();
@@ -153,8 +156,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> drain_with_configured_grace();
 
   const std::shared_ptr<server_registry> registry_;
-  std::once_flag rate_limits_made_;
-  std::unique_ptr<rate_limits> rate_limits_;
+  mutable std::mutex reloading_;
+  reloadable_options reloadable_;  // under that lock, like the next one
+  std::shared_ptr<const live_options> live_;  // null until the first connection
+  std::function<server_options()> read_options_;  // under setting_up
   mutable std::mutex trace_mutex_;
   rpc::event_trace trace_;
   mutable std::mutex secured_mutex_;
@@ -166,6 +171,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::atomic<bool> runs_{false};
   std::mutex deferred_sigterm_mutex_;
   std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
+  std::atomic<std::size_t> connections_max_;  // server_limits::connections
   std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
   // Used on loop 0 only.
   event<> stop_requested_event_;

@@ -70,11 +70,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
       server_(std::move(server)),
       loop_(owner_loop),
       quota_(server_->memory.usage_),
-      calls_max_(server_->options.limits.calls),
-      call_time_(server_->options.limits.call_time),
       pressure_timer_(*this),
       rate_log_(owner_loop, "rate limits have") {
-  if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
   accepted = server_->options.accepted_encodings.common(encoding_set::all());
   max_receive_bytes = server_->options.max_receive_bytes;
   max_send_bytes = server_->options.max_send_bytes;
@@ -122,20 +119,32 @@ CORACLE_COLD void shard::use_observers() {
   unregistered_index = server_->routes.size();
 }
 
-// Before the first connection, when all methods are known.
-CORACLE_COLD void shard::use_admission() {
-  admission_.emplace(loop_, *server_->options.admission, server_->routes.size() + 1);
-  admission = &*admission_;
-  limits_calls_ = true;
+// Before the first connection, when all methods are known, and later if they change.
+CORACLE_COLD void shard::use(std::shared_ptr<const live_options> now) {
+  const std::optional<admission_options>& limited = now->admission;
+  if (limited && admission_) admission_->set_bounds(*limited);
+  else if (limited) admission_.emplace(loop_, *limited, server_->routes.size() + 1);
+  live_ = std::move(now);  // nothing fails from here on
+  rates_ = live_->rates.get();
+  if (rates_) rates_->seed(loop_.io().random());
+  // With it, each call is one to look at; without it, the next that is measured.
+  if (limited.has_value() != (admission != nullptr)) until_extras = extras_until_measured = 1;
+  admission = limited ? &*admission_ : nullptr;
+  limits_calls_ = rates_ || admission;
   unregistered_index = server_->routes.size();
-  until_extras = 1;
+  call_time_ = live_->limits.call_time;
+  calls_max_ = live_->limits.calls;
+  const bool counts = calls_max_ != server_limits{}.calls;
+  // The calls that run have begun with the other one, and end with this.
+  if (counts && !of_server) server_->calls.fetch_add(count, std::memory_order_relaxed);
+  if (!counts && of_server) server_->calls.fetch_sub(count, std::memory_order_relaxed);
+  of_server = counts ? &server_->calls : nullptr;
 }
 
-// The same.
-CORACLE_COLD void shard::use_rate_limits() {
-  rates_ = &server_->shared_rate_limits();
-  limits_calls_ = true;
-  unregistered_index = server_->routes.size();
+void shard::reload(const std::shared_ptr<const live_options>& now) noexcept {
+  if (!live_ || base::if_memory_allows([&] { use(now); })) return;
+  loop_.log().write(log_room::server, log_level::error,
+                    "a loop keeps the former limits of the server: the process is out of memory");
 }
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
@@ -144,9 +153,8 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
     return;
   }
   if (!observer && !server_->observers.empty()) use_observers();
-  if (!admission && server_->options.admission) use_admission();
-  if (!rates_ && !server_->options.rate_limits.empty()) use_rate_limits();
-  transport::connection_options rules = server_->rules;
+  if (!live_) use(server_->live());
+  transport::connection_options rules = live_->rules;
   rules.age.max_age = jittered(rules.age.max_age, loop_.io().random());
   auto made = std::make_unique<transport::connection>(loop_, std::move(stream), transport::role::server,
                                                       rules, static_cast<transport::connection_owner&>(*this),
@@ -166,7 +174,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
   }
 }
 
-const transport::http1_options* shard::http1() const noexcept { return &server_->http1; }
+const transport::http1_options* shard::http1() const noexcept { return &live_->http1; }
 
 void shard::note_refused_connection() noexcept {
   base::if_memory_allows([&] {
@@ -614,7 +622,7 @@ void shard::check_pressure() noexcept {
     return;
   }
   if (pressure_since_ == never) begin_pressure();
-  if (loop_.now() >= deadline_after(pressure_since_, server_->options.limits.stall_time)) {
+  if (loop_.now() >= deadline_after(pressure_since_, stall_time)) {
     shed_stalled();
     begin_pressure();
   }
@@ -642,7 +650,7 @@ void shard::report(metrics_sink& to) const noexcept {
   if (admission_) {
     now.limited_calls = admission_->control().running();
     now.waiting_calls = admission_->control().waiting();
-    now.concurrency_limit = admission_->control().limit();
+    if (admission) now.concurrency_limit = admission->control().limit();
   }
   for (const auto& [c, kept] : connections_) {
     now.connections_under_pressure += kept.under_pressure;
@@ -662,12 +670,12 @@ server_snapshot shard::snapshot(std::uint64_t detailed) const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
-  if (limits_calls_) {
+  if (limits_calls_ || admission_ || rate_log_.counted() != 0) {
     loop_admission& now = s.admission.emplace_back();
     now.loop = loop_.index();
     now.rejected_rate = rate_log_.counted();
+    if (admission) now.concurrency_limit = admission->control().limit();
     if (admission_) {
-      now.concurrency_limit = admission_->control().limit();
       now.calls_limited = admission_->control().running();
       now.calls_waiting = admission_->control().waiting();
       now.rejected_deadline = admission_->rejected_late();

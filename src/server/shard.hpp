@@ -84,6 +84,8 @@ class shard final : public runtime_internal::loop_service,
   // Serves a new connection; closes it when draining. Throws std::bad_alloc, and the connection is closed
   // then.
   void adopt(std::unique_ptr<net::duplex> stream);
+  // Uses them for new connections and calls, if it has used others before.
+  void reload(const std::shared_ptr<const live_options>& now) noexcept;
   // Logs that a connection was closed on arrival because of a lack of memory.
   void note_refused_connection() noexcept;
   // `security` is null for plaintext.
@@ -108,8 +110,7 @@ class shard final : public runtime_internal::loop_service,
 
  private:
   void use_observers();
-  void use_admission();
-  void use_rate_limits();
+  void use(std::shared_ptr<const live_options> now);
   // metrics_source
   void report(metrics_sink& to) const noexcept override;
   struct served {
@@ -193,11 +194,13 @@ class shard final : public runtime_internal::loop_service,
   std::vector<std::unique_ptr<server_listener>> listeners_;
   std::unique_ptr<server_observer> observers_;  // several as one; null if there is none, or one
   const std::shared_ptr<memory_quota::usage> quota_;
-  const std::size_t calls_max_;
-  const duration call_time_;
+  std::shared_ptr<const live_options> live_;  // null until the first connection
+  std::size_t calls_max_ = server_limits{}.calls;
+  duration call_time_ = duration::max();
   pressure_timer pressure_timer_;
   time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
-  std::optional<admission_gate> admission_;  // none: server_options::admission is not set
+  // Set when server_options::admission is for the first time. Calls stay in it if that is not set any more.
+  std::optional<admission_gate> admission_;
   rate_limits* rates_ = nullptr;  // null: server_options::rate_limits is empty
   rejection_log rate_log_;
   bool limits_calls_ = false;  // by one of these

@@ -8,12 +8,17 @@
 #include <string>
 // --8<-- [end:includes]
 #include "coracle/client.hpp"
+#include "coracle/net/signal_watch.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/server/call_statistics.hpp"
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <memory>
+#include <thread>
 
 namespace serving_page {
 namespace {
@@ -112,6 +117,46 @@ TEST(GuideToOperations, AStreamEndsByItselfWhenTheDrainBegins) {
     }
   };
   coracle::sync_wait(runtime, runtime.at(0), program::watch(server, channel));
+}
+
+coracle::server_options read_options() {
+  coracle::server_options options;
+  options.limits = {.calls = 0};
+  return options;
+}
+
+// As an operator does it: SIGHUP, and in the end SIGTERM.
+TEST(GuideToOperations, LimitsAreReadAgain) {
+  movies service;
+  coracle::runtime runtime;
+  coracle::server server(runtime);
+  server.add(service);
+  // --8<-- [start:reload]
+  server.reload_on_hangup([] { return read_options(); });
+  // --8<-- [end:reload]
+  ASSERT_TRUE(server.listen("127.0.0.1:0", coracle::insecure()).ok());
+  coracle::runtime outside;
+  const movie::rpc::MovieService::stub stub(
+      coracle::channel(outside, "127.0.0.1:" + std::to_string(server.port()), coracle::insecure()));
+  struct program {
+    static coracle::task<> run(movie::rpc::MovieService::stub movies) {
+      // It hears of each signal, so that none has its default effect.
+      auto hangups = coracle::net::signal_watch::open({coracle::process_signal::hangup}).value();
+      const movie::Movie movie;
+      for (coracle::status_code code{}; code != coracle::status_code::unavailable;) {
+        ::kill(::getpid(), SIGHUP);
+        (void)(co_await hangups.next()).value();
+        const auto reply = co_await movies.AddMovie(movie);
+        code = reply.status().code();
+      }
+    }
+  };
+  std::thread operators([&] {
+    coracle::sync_wait(outside, outside.at(0), program::run(stub));
+    ::kill(::getpid(), SIGTERM);
+  });
+  EXPECT_EQ(server.run(), 0);
+  operators.join();
 }
 
 TEST(GuideToDeployment, AChannelToAllPodsWaitsForItsFirstCall) {

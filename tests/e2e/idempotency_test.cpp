@@ -174,6 +174,18 @@ TEST_P(idempotency, LetsAHandlerEndWhoseConnectionIsLost) {
   EXPECT_EQ(service_.calls, 1);
 }
 
+TEST_P(idempotency, ADrainWaitsForAHandlerWhoseClientHasGone) {
+  EXPECT_EQ(ask("slow", with_key("k", within(3s))).outcome.code(), status_code::deadline_exceeded);
+  const auto drain = [](server& of) -> task<duration> {
+    const time_point began = coro::this_executor().now();
+    co_await of.drain(60s);
+    co_return coro::this_executor().now() - began;
+  };
+  const duration took = run(drain(*server_));
+  EXPECT_GE(took, 6s) << "the handler takes 10 s";
+  EXPECT_LE(took, 10s) << "it is not cancelled after 60 s";
+}
+
 // A reply is kept as a message, whatever the encoding of its call was.
 TEST_P(idempotency, KnowsACallInEachEncoding) {
   call_options json;

@@ -321,6 +321,13 @@ TEST_P(telemetry_metrics, WhatALimitRejectsIsCounted) {
   measured m(std::get<0>(GetParam()), {}, few);
   EXPECT_EQ(sync_wait(m.stub().Say(text("hello"))).status().code(), status_code::unavailable);
   EXPECT_EQ(find(m.taken(), "coracle.server.rejections", {{"coracle.limit", "calls"}})->value, 1);
+  server_options slow;
+  slow.rate_limits = {rate_limit(0.001, 1)};
+  measured limited(std::get<0>(GetParam()), {}, slow);
+  for (const status_code expected :
+       {status_code::ok, status_code::resource_exhausted, status_code::resource_exhausted})
+    EXPECT_EQ(sync_wait(limited.stub().Say(text("hello"))).status().code(), expected);
+  EXPECT_EQ(find(limited.taken(), "coracle.server.rejections", {{"coracle.limit", "rate"}})->value, 2);
 }
 
 TEST_P(telemetry_metrics, IterationsOfLoopsHaveDurations) {

@@ -192,6 +192,27 @@ TEST_P(thread_claims, AServerListensForAllThreads) {
   }
 }
 
+TEST_P(thread_claims, AServerIsReloadedByAllThreadsWhileItServes) {
+  serve();
+  at_once(threads, [&](int thread_index) {
+    for (int i = 0; i < rounds; ++i) {
+      server_options o;
+      if (thread_index % 2 == 0) o.limits.calls = 100;
+      o.rate_limits = {rate_limit(1e6, 1e6)};
+      if (i % 2 == 0) o.protect();
+      server_->reload(o);
+      EXPECT_EQ(say(*channel_, "a"), "a");
+    }
+  });
+  server_options none;
+  none.limits.calls = 0;
+  server_->reload(none);
+  std::string answer = "a";
+  for (int i = 0; answer == "a" && i < 10'000; ++i)
+    answer = say(*channel_, "a");  // the loop hears of it soon
+  EXPECT_EQ(answer, "UNAVAILABLE: server_limits::calls exceeded, limit 0");
+}
+
 // Keeps the host's book, and how often it was told of a drain.
 class told_service final : public echo_service {
  public:

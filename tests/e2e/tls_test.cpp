@@ -64,8 +64,8 @@ class Tls : public testing_support::every_backend {
     channel_.reset();
     server_.reset();
   }
-  void serve(const server_credentials& credentials) {
-    server_.emplace(rt());
+  void serve(const server_credentials& credentials, const server_options& options = {}) {
+    server_.emplace(rt(), options);
     server_->add(identities_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
   }
@@ -104,6 +104,24 @@ TEST_P(Tls, TellsTheHandlerWhoCalls) {
   credentials_2.certificate = pair_of("client");
   call_by(credentials_2);
   EXPECT_EQ(text(), "ada.example");
+}
+
+// However many connections a client has. All of them are of one address.
+TEST_P(Tls, EachIdentityHasARateOfItsOwn) {
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  server_options each;
+  each.rate_limits = {rate_limit(0.001, 1)};
+  each.rate_limits[0].per = rate_limit::caller::client;
+  serve(credentials, each);
+  for (const char* name : {"client", "web"}) {
+    tls::client_options own = trusting("ca");
+    own.certificate = pair_of(name);
+    for (const status_code expected : {status_code::ok, status_code::resource_exhausted}) {
+      call_by(own);
+      EXPECT_EQ(answer().status().code(), expected) << name;
+    }
+  }
 }
 
 TEST_P(Tls, TellsTheClientWhoAnswers) {

@@ -17,6 +17,7 @@
 #include "coracle/transport/impl/connector.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -128,6 +129,23 @@ class server {
   /// INVALID_ARGUMENT if it is not such a socket, with UNAVAILABLE if the runtime has ended, and with
   /// UNIMPLEMENTED in a simulation; the descriptor then stays the caller's.
   status adopt(int descriptor, server_credentials credentials);
+
+  /// Changes `limits`, `rate_limits` and `admission` to those of `options`, also while the server serves. All
+  /// other options, and `limits.stall_time`, stay as they are.
+  ///
+  /// Each loop uses the new values a moment later, for new connections and calls: open connections keep the
+  /// limits of their streams, headers, handshakes and unread bytes, and calls that have begun their deadline.
+  /// A rate limit that is equal to one before keeps its tokens, and others begin with all. If `admission` is
+  /// not set any more, calls that wait still get their turn or are rejected.
+  ///
+  /// Throws usage_error, and changes nothing, if a rate limit is invalid. Throws std::bad_alloc if some loops
+  /// may not get the new values: call it again then. Has no effect once the runtime has ended.
+  void reload(const server_options& options);
+
+  /// Lets run() call `read` for each SIGHUP, off the loops, and then reload() with what it returns. If it
+  /// throws, or the options are invalid, the log has an error and nothing changes. Call it before run(). The
+  /// server keeps `read`.
+  void reload_on_hangup(std::function<server_options()> read);
 
   /// Drives the runtime and serves until SIGINT, SIGTERM or stop(), and for server_options::leave_time from
   /// then on, then drains; meant for main(). A SIGTERM that arrived after the first listen() counts, too.

@@ -35,6 +35,9 @@ class admission_control {
   void ended(const limited_call& c, bool ok, time_point now) noexcept;
   // The same without a latency that counts: the call cannot go on yet.
   void released() noexcept { --running_; }
+  void set_bounds(const admission_options& o) noexcept {
+    limit_.set_bounds(o.min_concurrency, o.max_concurrency);
+  }
   // A call that waits has ended.
   void gave_up(limited_call& c) noexcept { line_.remove(c); }
 

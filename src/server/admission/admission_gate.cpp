@@ -59,6 +59,11 @@ void admission_gate::released() noexcept {
   if (control_.waiting() != 0) schedule();
 }
 
+void admission_gate::set_bounds(const admission_options& o) noexcept {
+  control_.set_bounds(o);
+  schedule();
+}
+
 void admission_gate::advance() noexcept {
   control_.advance(loop_.now());
   schedule();

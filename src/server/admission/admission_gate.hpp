@@ -37,6 +37,7 @@ class admission_gate final : private coro::timer {
   void ended(const limited_call& c, bool ok) noexcept;
   void released() noexcept;
   void gave_up(limited_call& c) noexcept { control_.gave_up(c); }
+  void set_bounds(const admission_options& o) noexcept;
 
   // A call was rejected, which is counted. Returns when its client may retry if that was because of overload,
   // in milliseconds as in gRFC A6: negative for calls that should not be retried.

@@ -30,12 +30,16 @@ constexpr std::uint8_t confirmations_max = 20;
 
 concurrency_limit::concurrency_limit(std::size_t min, std::size_t max, std::size_t methods,
                                      std::uint64_t seed)
-    : methods_(methods),
-      min_(static_cast<double>(std::max<std::size_t>(min, 1))),
-      max_(std::max(static_cast<double>(max), min_)),
-      limit_(min_),
-      random_(seed | 1) {
+    : methods_(methods), random_(seed | 1) {
+  set_bounds(min, max);
   seen_.reserve(methods);
+}
+
+void concurrency_limit::set_bounds(std::size_t min, std::size_t max) noexcept {
+  min_ = static_cast<double>(std::max<std::size_t>(min, 1));
+  max_ = std::max(static_cast<double>(max), min_);
+  limit_ = std::clamp(limit_, min_, max_);
+  limit_before_ = std::clamp(limit_before_, min_, max_);
 }
 
 void concurrency_limit::begin_window(time_point now) noexcept {

@@ -43,6 +43,8 @@ class concurrency_limit {
   concurrency_limit(std::size_t min, std::size_t max, std::size_t methods, std::uint64_t seed);
 
   [[nodiscard]] std::size_t limit() const noexcept { return static_cast<std::size_t>(limit_); }
+  // The limit stays if it is between them.
+  void set_bounds(std::size_t min, std::size_t max) noexcept;
   // A call has ended that was admitted at `began`; `running` includes it. ok: it did its work. The latency of
   // others counts only if it is longer than usual: failures are often fast.
   void call_ended(std::uint32_t method, time_point began, time_point now, bool ok,
@@ -67,9 +69,9 @@ class concurrency_limit {
 
   std::vector<method_latency> methods_;
   std::vector<std::uint32_t> seen_;  // the methods of this window
-  const double min_;
-  const double max_;
-  double limit_;
+  double min_ = 1;
+  double max_ = 1;
+  double limit_ = 1;
   double limit_before_ = 0;  // this measurement
   double work_ = 0;  // the highest rate of calls times their latencies without a queue
   double work_before_doubt_ = 0;

@@ -33,6 +33,11 @@ rejection rejection_by(const rate_limit& of) {
   return rejection(status::resource_exhausted(text + " (see server_options::rate_limits)"), "rate");
 }
 
+bool are_equal(const rate_limit& a, const rate_limit& b) noexcept {
+  return a.methods == b.methods && a.per == b.per && a.metadata_name == b.metadata_name &&
+         a.calls_per_second == b.calls_per_second && a.burst == b.burst;
+}
+
 }  // namespace
 
 void rate_limits::require_valid(std::span<const rate_limit> all) {
@@ -53,18 +58,22 @@ void rate_limits::require_valid(std::span<const rate_limit> all) {
   }
 }
 
-rate_limits::limit::limit(const rate_limit& of)
-    : per(of.per), metadata_name(of.metadata_name), why(rejection_by(of)) {
+rate_limits::limit::limit(const rate_limit& l) : of(l), why(rejection_by(l)) {
   const token_bucket_rule rule(of.calls_per_second, burst_of(of));
-  if (per == rate_limit::caller::all) shared.emplace(rule);
+  if (of.per == rate_limit::caller::all) shared.emplace(rule);
   else buckets = std::make_unique<token_buckets>(rule);
 }
 
 rate_limits::rate_limits(std::span<const rate_limit> all, std::span<const std::string_view> paths,
-                         std::uint64_t seed)
-    : by_method_(paths.size() + 1), seed_(seed) {
+                         const rate_limits* before)
+    : by_method_(paths.size() + 1), seed_(before ? before->seed_.load(std::memory_order_relaxed) : 0) {
+  std::vector<std::shared_ptr<limit>> kept;
+  if (before) kept = before->limits_;
   for (const rate_limit& l : all) {
-    limit* const made = limits_.emplace_back(std::make_unique<limit>(l)).get();
+    const auto same =
+        std::find_if(kept.begin(), kept.end(), [&l](const auto& k) { return k && are_equal(k->of, l); });
+    limits_.push_back(same == kept.end() ? std::make_shared<limit>(l) : std::exchange(*same, nullptr));
+    limit* const made = limits_.back().get();
     const rpc::method_list methods(l.methods);
     if (methods.empty()) by_method_.back().push_back(made);
     for (std::size_t i = 0; i < paths.size(); ++i)
@@ -76,12 +85,18 @@ rate_limits::rate_limits(std::span<const rate_limit> all, std::span<const std::s
   }
 }
 
+void rate_limits::seed(std::uint64_t random) noexcept {
+  std::uint64_t none = 0;
+  seed_.compare_exchange_strong(none, random | 1, std::memory_order_relaxed);
+}
+
 template <class Shared, class Each>
 duration rate_limits::ask(limit& l, const caller_of_call& by, Shared shared, Each each) const noexcept {
-  switch (l.per) {
-    case rate_limit::caller::client: return each(*l.buckets, client_key(by.peer, by.auth, seed_));
+  const std::uint64_t seed = seed_.load(std::memory_order_relaxed);
+  switch (l.of.per) {
+    case rate_limit::caller::client: return each(*l.buckets, client_key(by.peer, by.auth, seed));
     case rate_limit::caller::metadata:
-      return each(*l.buckets, base::xxh64(by.received.find(l.metadata_name).value_or(""), seed_));
+      return each(*l.buckets, base::xxh64(by.received.find(l.of.metadata_name).value_or(""), seed));
     default: return shared(*l.shared);
   }
 }
@@ -91,7 +106,7 @@ rate_limits::refusal rate_limits::take(std::uint32_t method, const caller_of_cal
   const std::vector<limit*>& limits = by_method_[method];
   refusal r;
   const auto refuse_by = [&r](const limit& l, duration wait) {
-    if (wait > r.wait) r = {&l.why, wait, l.per != rate_limit::caller::client};
+    if (wait > r.wait) r = {&l.why, wait, l.of.per != rate_limit::caller::client};
   };
   // A call that one limit refuses must take nothing of the others.
   if (limits.size() > 1)

@@ -9,6 +9,7 @@
 #include "server/admission/rejection.hpp"
 #include "server/admission/token_buckets.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,8 +26,11 @@ class rate_limits {
   // Throws usage_error if one of them is invalid.
   static void require_valid(std::span<const rate_limit> all);
   // `paths`: of the methods, by their indexes. Calls of further methods have the index behind the last one.
-  // seed: see client_key().
-  rate_limits(std::span<const rate_limit> all, std::span<const std::string_view> paths, std::uint64_t seed);
+  // before: what these replace, or null. Limits that have not changed keep their buckets.
+  rate_limits(std::span<const rate_limit> all, std::span<const std::string_view> paths,
+              const rate_limits* before = nullptr);
+  // See client_key(). Only the first one counts, so that all loops have the same. Any loop, before take().
+  void seed(std::uint64_t random) noexcept;
 
   struct refusal {
     const rejection* why = nullptr;  // null: the call has taken a token of each limit that applies to it
@@ -48,9 +52,8 @@ class rate_limits {
 
  private:
   struct limit {
-    explicit limit(const rate_limit& of);
-    rate_limit::caller per;
-    std::string metadata_name;
+    explicit limit(const rate_limit& l);
+    const rate_limit of;
     rejection why;
     std::optional<shared_token_bucket> shared;  // for caller::all
     std::unique_ptr<token_buckets> buckets;  // for the others
@@ -59,10 +62,10 @@ class rate_limits {
   template <class Shared, class Each>
   [[nodiscard]] duration ask(limit& l, const caller_of_call& by, Shared shared, Each each) const noexcept;
 
-  std::vector<std::unique_ptr<limit>> limits_;
+  std::vector<std::shared_ptr<limit>> limits_;
   std::vector<std::vector<limit*>> by_method_;
   std::vector<std::string> unknown_;
-  const std::uint64_t seed_;
+  std::atomic<std::uint64_t> seed_{0};  // 0: none yet
 };
 
 }  // namespace coracle::server_internal

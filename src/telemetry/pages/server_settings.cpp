@@ -79,7 +79,7 @@ constexpr std::string_view backend_variable = "CORACLE_BACKEND";
 }  // namespace
 
 ordered_json limits_of(const server_internal::server_state& of, const server_snapshot& now) {
-  const server_limits& l = of.options.limits;
+  const server_limits l = of.limits();
   const server_limits standard;
   const server_options options;
   std::uint64_t streams = 0;

@@ -258,5 +258,36 @@ TEST(concurrency_limit, ItStaysWithinItsBounds) {
   EXPECT_GE(one.limit(), 4u);
 }
 
+TEST(concurrency_limit, NewBoundsHoldAtOnce) {
+  concurrency_limit l(20, 100, 1, 1);
+  l.set_bounds(50, 100);
+  EXPECT_EQ(l.limit(), 50u);
+  l.set_bounds(5, 30);
+  EXPECT_EQ(l.limit(), 30u);
+  l.set_bounds(0, 0);
+  EXPECT_EQ(l.limit(), 1u);
+}
+
+// What a measurement has set aside does not come back above them.
+TEST(concurrency_limit, NewBoundsHoldAfterAMeasurement) {
+  concurrency_limit l(10, 1000, 1, 1);
+  time_point now(1h);
+  const auto run_for = [&](duration time, std::size_t running) {
+    for (const time_point end = now + time; now < end; now += 100us)
+      l.call_ended(0, now - 10ms, now, true, running);
+  };
+  run_for(2s, 1000);
+  ASSERT_GT(l.limit(), 100u);
+  bool measures = false;
+  for (std::size_t before = l.limit(); !measures && now < time_point(1h + 120s); before = l.limit()) {
+    run_for(10ms, l.limit());
+    measures = l.limit() < before;
+  }
+  ASSERT_TRUE(measures);
+  l.set_bounds(10, 50);
+  run_for(30s, l.limit());
+  EXPECT_LE(l.limit(), 50u);
+}
+
 }  // namespace
 }  // namespace coracle::server_internal::concurrency_limit_test

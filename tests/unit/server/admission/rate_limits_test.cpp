@@ -36,7 +36,8 @@ class limits : public ::testing::Test {
  protected:
   void use(std::vector<rate_limit> all) {
     rate_limits::require_valid(all);
-    limits_.emplace(all, paths, 1);
+    limits_.emplace(all, paths);
+    limits_->seed(1);
   }
   rate_limits::refusal call(std::uint32_t method, const char* from = "10.0.0.1:1",
                             const metadata& with = {}) {
@@ -151,6 +152,19 @@ TEST_F(limits, InvalidOnesAreUsageErrors) {
   EXPECT_THROW(use({limit_of("", 1, caller::metadata)}), usage_error);
   EXPECT_THROW(use({limit_of("", 1, caller::client, "x-tenant")}), usage_error);
   EXPECT_NO_THROW(use({rate_limit(0.001, 1)}));
+}
+
+TEST_F(limits, ALimitThatStaysKeepsItsTokensForOneOfItsKind) {
+  const rate_limit same = limit_of("/shop.Orders/Place", 3);
+  use({same});
+  EXPECT_EQ(accepted(place), 3);
+  const rate_limits before(std::vector{same}, paths, &*limits_);
+  rate_limits twice(std::vector{same, same}, paths, &before);
+  twice.seed(2);
+  const net::address peer = *net::address::parse("10.0.0.1:1");
+  EXPECT_TRUE(twice.take(place, {peer, nullptr, {}}, now_).why) << "the first one has no tokens left";
+  rate_limits other(std::vector{limit_of("/shop.Orders/Place", 4)}, paths, &before);
+  EXPECT_FALSE(other.take(place, {peer, nullptr, {}}, now_).why);
 }
 
 }  // namespace
