@@ -36,6 +36,36 @@ std::string play(bool intercepted) {
   return out.wrong();
 }
 
+// A server that limits calls, before and after it has got other limits. It never loses them.
+std::string play_limited() {
+  outcomes out;
+  two_hosts hosts(two_hosts::failing::server);
+  packing_service service;
+  server_options options;
+  options.protect();
+  options.rate_limits = {rate_limit(1e6)};
+  options.limits.calls = 1'000;
+  {
+    server srv(hosts.server, options);
+    srv.add(service);
+    if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) return s.to_string();
+    hosts.world.run_for(std::chrono::milliseconds(1));  // what belongs to the start
+    options.rate_limits.front().per = rate_limit::caller::client;
+    options.admission->min_concurrency = 30;
+    channel c(hosts.client, hosts.server_address, insecure());
+    const auto calls = [&] { sync_wait(hosts.client, everything::unary(echo_stub(c), out)); };
+    if (!with_failing_allocations(calls)) return reached_the_client;
+    srv.reload(options);
+    if (!with_failing_allocations(calls)) return reached_the_client;
+    channel again(hosts.client, hosts.server_address, insecure());
+    sync_wait(hosts.client, everything::one_call(echo_stub(again), out));
+    const server_snapshot now = sync_wait(hosts.server, srv.snapshot());
+    if (now.concurrency_limit < options.admission->min_concurrency - 10)
+      return "the server has lost its limits";
+  }
+  return out.wrong();
+}
+
 // A connected client; if its connection ends because of a failure, the next call makes another.
 std::string play_client() {
   outcomes out;
@@ -65,6 +95,8 @@ TEST(EveryAllocationOfAServer, MayFailWithInterceptors) {
 TEST(EveryAllocationOfAServer, MayFailWithThoseThatFollow) {
   expect_each_may_fail([] { return play(true); }, 0, options_for(20, 5));
 }
+
+TEST(EveryAllocationOfAServer, MayFailWithLimits) { expect_each_may_fail(play_limited, 100); }
 
 TEST(EveryAllocationOfAClient, MayFail) { expect_each_may_fail(play_client, 200); }
 
