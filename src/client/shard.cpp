@@ -68,8 +68,7 @@ CORACLE_COLD bool waits_for(const call_attempt& a, const subchannel& s) noexcept
 }
 
 // Where the call waits for a stream of the server.
-[[gnu::always_inline]] inline base::intrusive_list<call_attempt>& queue_at(subchannel& s,
-                                                                           const call_attempt& a) noexcept {
+[[gnu::always_inline]] inline call_queue& queue_at(subchannel& s, const call_attempt& a) noexcept {
   if (s.own_queue() && waits_for(a, s)) [[unlikely]]
     return *s.own_queue();
   return s.user()->waiting;
@@ -80,7 +79,7 @@ CORACLE_COLD bool waits_for(const call_attempt& a, const subchannel& s) noexcept
 [[gnu::always_inline]] inline void shard::place_at(call_attempt& a, pick p) noexcept {
   if (!p.to) [[unlikely]]
     return place_without_server(a, *p.otherwise);
-  base::intrusive_list<call_attempt>& earlier = queue_at(*p.to, a);
+  call_queue& earlier = queue_at(*p.to, a);
   if (!earlier.empty() || !open(a, *p.to)) wait_for_stream(a, *p.to, earlier);
   if (p.otherwise) [[unlikely]]
     connect(*p.otherwise->idle);
@@ -131,14 +130,13 @@ CORACLE_COLD void shard::place_without_balancer(call_attempt& a) noexcept {
   if (state_ == connectivity::idle) exit_idle();
 }
 
-CORACLE_COLD void shard::wait(call_attempt& a, base::intrusive_list<call_attempt>& list) noexcept {
+CORACLE_COLD void shard::wait(call_attempt& a, call_queue& list) noexcept {
   a.unlink();
   list.push_back(a);
   record_queued(a);
 }
 
-CORACLE_COLD void shard::wait_for_stream(call_attempt& a, subchannel& at,
-                                         base::intrusive_list<call_attempt>& list) noexcept {
+CORACLE_COLD void shard::wait_for_stream(call_attempt& a, subchannel& at, call_queue& list) noexcept {
   at.hold_place_for(a);
   wait(a, list);
 }
@@ -160,7 +158,7 @@ bool shard::wait_for_config(call_attempt& a) noexcept {
 
 void shard::configure_waiting() noexcept {
   configured_ = true;
-  base::intrusive_list<call_attempt> calls;
+  call_queue calls;
   calls.take(unconfigured_);
   while (call_attempt* a = calls.pop_front()) {
     call_setup setup;
@@ -171,7 +169,7 @@ void shard::configure_waiting() noexcept {
 }
 
 void shard::serve_waiting() noexcept {
-  base::intrusive_list<call_attempt> asked;
+  call_queue asked;
   asked.take(waiting_);
   while (call_attempt* a = asked.front()) place(*a);
 }
@@ -213,8 +211,8 @@ CORACLE_COLD void shard::serve_own_queue(const subchannel& s) noexcept {
 }
 
 // Fails the calls that are not wait-for-ready (grpc/grpc doc/wait-for-ready.md).
-void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
-  base::intrusive_list<call_attempt> asked;
+void shard::fail_waiting_in(call_queue& list) noexcept {
+  call_queue asked;
   asked.take(list);
   while (call_attempt* a = asked.pop_front()) {
     if (a->terms().wait_for_ready()) list.push_back(*a);
@@ -304,7 +302,7 @@ void shard::start_over() noexcept {
   const status reason = rpc::out_of_memory();
   enter_idle();
   for (auto* list : {&waiting_, &unconfigured_}) {
-    base::intrusive_list<call_attempt> calls;
+    call_queue calls;
     calls.take(*list);
     while (call_attempt* a = calls.pop_front()) a->fail(reason, refusal::unavailable);
   }
@@ -435,8 +433,12 @@ void shard::begin_shutdown() noexcept {
   channel_->forget(loop_);
   if (timer::holder) loop_.disarm(*this);
   drop_balancer();  // its calls that wait are now in the shard's list
-  for (auto* list : {&calls_.between, &waiting_, &unconfigured_})
-    while (call_attempt* a = list->pop_front()) a->fail(reason, refusal::final);
+  const auto fail_all = [&reason](auto& calls) {
+    while (call_attempt* a = calls.pop_front()) a->fail(reason, refusal::final);
+  };
+  fail_all(calls_.between);
+  fail_all(waiting_);
+  fail_all(unconfigured_);
   for (const auto& s : subchannels_) s->close(reason.message());
   if (calls_.in_progress() > 0) await_calls();
   finish_if_done();

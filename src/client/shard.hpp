@@ -2,9 +2,8 @@
 #pragma once
 
 #include "client/balancing/policy_slot.hpp"
-#include "client/call/call_attempt.hpp"
+#include "client/call/call_queue.hpp"
 #include "client/channel_state.hpp"
-#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "runtime/loop_service.hpp"
@@ -67,7 +66,7 @@ class shard final : public runtime_internal::loop_service,
   subchannel& make_subchannel(const endpoint& to, subchannel_user& user) override;
   void drop_subchannel(subchannel& s) noexcept override;
   void publish(connectivity c, const status& reason) noexcept override;
-  void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept override { waiting_.take(calls); }
+  void take_waiting(call_queue& calls) noexcept override { waiting_.take(calls); }
   void resolve_again() noexcept override;
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override {
     return health_service_;
@@ -90,15 +89,15 @@ class shard final : public runtime_internal::loop_service,
   void place_without_balancer(call_attempt& a) noexcept;
   // Returns false if the server has no stream for the call.
   bool open(call_attempt& a, subchannel& at) noexcept;
-  void wait(call_attempt& a, base::intrusive_list<call_attempt>& list) noexcept;
-  void wait_for_stream(call_attempt& a, subchannel& at, base::intrusive_list<call_attempt>& list) noexcept;
+  void wait(call_attempt& a, call_queue& list) noexcept;
+  void wait_for_stream(call_attempt& a, subchannel& at, call_queue& list) noexcept;
   void record_queued(const call_attempt& a) noexcept;
   // Picks again for the calls that had no server.
   void serve_waiting() noexcept;
   // Picks again for those that wait for the user of this server, until one of them must still wait.
   void serve_waiting_for(const subchannel& s) noexcept;
   void serve_own_queue(const subchannel& s) noexcept;
-  void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;
+  void fail_waiting_in(call_queue& list) noexcept;
   void configure_waiting() noexcept;
   void check_idle() noexcept;
   void enter_idle() noexcept;
@@ -128,8 +127,8 @@ class shard final : public runtime_internal::loop_service,
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
   std::shared_ptr<const call_router> router_;  // the same
   bool configured_ = false;  // a snapshot with servers has been published, with or without a service config
-  base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
-  base::intrusive_list<call_attempt> waiting_;  // calls that have no server
+  call_queue unconfigured_;  // calls that wait for that
+  call_queue waiting_;  // calls that have no server
   connection_bytes bytes_before_;  // of subchannels that are gone
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // by place(), including those that are leaving
 };

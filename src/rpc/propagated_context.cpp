@@ -116,6 +116,10 @@ criticality criticality_of(const metadata& received, criticality max) noexcept {
   return std::min(level.value_or(criticality::critical), max);
 }
 
+criticality criticality_of(const metadata& own, const metadata& propagated) noexcept {
+  return criticality_of(own.find(criticality_key) ? own : propagated, criticality::critical_plus);
+}
+
 criticality propagated_context::criticality() const noexcept {
   return criticality_of(*received_, max_criticality_);
 }

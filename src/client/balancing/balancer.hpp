@@ -3,6 +3,7 @@
 
 #include "client/balancing/policy_config.hpp"
 #include "client/balancing/subchannel.hpp"
+#include "client/call/call_queue.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/connectivity.hpp"
@@ -59,7 +60,7 @@ class balancer_host {
   virtual void publish(connectivity c, const status& reason) noexcept = 0;
   void publish(connectivity c) noexcept { publish(c, {}); }
   // Takes over the calls that wait for a stream. They are picked for again at the next publish().
-  virtual void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept = 0;
+  virtual void take_waiting(call_queue& calls) noexcept = 0;
   // The service to check the health of, for balancers that choose between servers (gRFC A17); nothing
   // disables the checks.
   [[nodiscard]] virtual const std::optional<std::string>& health_service() const noexcept = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/balancing/balancer.hpp"
+#include "client/call/call_queue.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <memory>
@@ -18,9 +19,7 @@ class forwarding_host : public balancer_host {
   }
   void drop_subchannel(subchannel& s) noexcept override { above_.drop_subchannel(s); }
   void publish(connectivity c, const status& reason) noexcept override { above_.publish(c, reason); }
-  void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept override {
-    above_.take_waiting(calls);
-  }
+  void take_waiting(call_queue& calls) noexcept override { above_.take_waiting(calls); }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override {
     return above_.health_service();
   }

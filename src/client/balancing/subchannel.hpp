@@ -4,10 +4,10 @@
 #include "client/balancing/health_watch.hpp"
 #include "client/balancing/load_watch.hpp"
 #include "client/balancing/subchannel_instruments.hpp"
+#include "client/call/call_queue.hpp"
 #include "client/connecting/address_pass.hpp"
 #include "client/connecting/backoff.hpp"
 #include "client/connecting/dialer.hpp"
-#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/call_credentials.hpp"
 #include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
@@ -44,7 +44,7 @@ class subchannel_user {
 
   // The calls that wait for a stream of one of its subchannels, in order of arrival. The shard fills and
   // empties it. A user hands over those that are left to its host before it ends, or drops a subchannel.
-  base::intrusive_list<call_attempt> waiting;
+  call_queue waiting;
   // Whether outliers among its servers may be ejected (gRFC A50): it has others to choose from.
   const bool has_choice;
 
@@ -194,8 +194,8 @@ class subchannel final : private transport::connection_owner,
   void set_user(subchannel_user& another) noexcept;
   // Of calls that wait for this server and no other. The shard serves it; the balancer that has set it hands
   // over what is left before it ends or drops the subchannel. Null: there is none.
-  void set_own_queue(base::intrusive_list<call_attempt>* queue) noexcept { own_queue_ = queue; }
-  [[nodiscard]] base::intrusive_list<call_attempt>* own_queue() const noexcept { return own_queue_; }
+  void set_own_queue(call_queue* queue) noexcept { own_queue_ = queue; }
+  [[nodiscard]] call_queue* own_queue() const noexcept { return own_queue_; }
   [[nodiscard]] connectivity state() const noexcept;
   // How often it has become READY.
   [[nodiscard]] std::uint32_t times_ready() const noexcept { return history_ ? history_->times_ready : 0; }
@@ -374,7 +374,7 @@ class subchannel final : private transport::connection_owner,
   endpoint where_;
   subchannel_owner& owner_;
   subchannel_user* user_;
-  base::intrusive_list<call_attempt>* own_queue_ = nullptr;
+  call_queue* own_queue_ = nullptr;
   std::size_t index_ = 0;
   const std::uint64_t id_;
   const wall_time made_;

@@ -9,6 +9,7 @@
 #include "coracle/client/call_protocol.hpp"
 #include "coracle/client/impl/call_channel.hpp"
 #include "coracle/client/server_labels.hpp"
+#include "coracle/rpc/impl/propagated_context.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -39,6 +40,9 @@ struct call_terms {
   std::unique_ptr<const call_route> route{};  // null: the channel has no routes
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready.value_or(false); }
+  [[nodiscard]] coracle::criticality criticality() const noexcept {
+    return rpc::criticality_of(options.metadata, propagated);
+  }
 };
 
 class call_attempt;

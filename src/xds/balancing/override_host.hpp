@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/balancing/policy_slot.hpp"
+#include "client/call/call_queue.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <chrono>
@@ -103,7 +104,7 @@ class override_host final : public client::balancer,
   struct server {
     client::subchannel* at = nullptr;
     std::vector<net::address> addresses;  // as in by_address_
-    base::intrusive_list<client::call_attempt> waiting;
+    client::call_queue waiting;
     std::optional<time_point> last_used{};  // by a session; nothing: never
     bool kept = false;  // it belongs to this policy, and not to the child
     bool has_choice = true;  // subchannel_user::has_choice of those that it was made for

@@ -3,6 +3,7 @@
 
 #include "client/balancing/balancer.hpp"
 #include "client/call/call_attempt.hpp"
+#include "client/call/call_queue.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
@@ -121,7 +122,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   void publish(connectivity c, const status& failure) noexcept override {
     record.push_back({loop_.now(), c, std::string(failure.message())});
   }
-  void take_waiting(base::intrusive_list<call_attempt>& calls) noexcept override {
+  void take_waiting(call_queue& calls) noexcept override {
     EXPECT_TRUE(calls.empty()) << "calls wait for streams in shards only";
   }
   [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }

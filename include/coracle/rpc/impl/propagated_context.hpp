@@ -98,6 +98,9 @@ void propagate(const coro::environment& from, const coracle::metadata& own,
                std::optional<coracle::criticality> level, coracle::metadata& to);
 // Returns the criticality of a request with this metadata, if the client may use levels up to `max`.
 [[nodiscard]] criticality criticality_of(const coracle::metadata& received, criticality max) noexcept;
+// Returns that of a call with its own metadata and what propagate() has added to it.
+[[nodiscard]] criticality criticality_of(const coracle::metadata& own,
+                                         const coracle::metadata& propagated) noexcept;
 // Whether propagate() passes on the position in a trace by this key.
 [[nodiscard]] bool is_trace_key(std::string_view key) noexcept;
 
