@@ -603,6 +603,69 @@ bool connection::read_varying_fields(std::span<const hpack::field>& out) noexcep
   return true;
 }
 
+// The payload of the next frame, if that is a whole DATA frame of `s` with these flags. Empty for frames that
+// need an answer or cause an error, which are left to next().
+bytes_view connection::whole_data(const stream& s, std::uint8_t flags, std::size_t bytes_max) const noexcept {
+  if (block_open_ || in_.size() < frame_header_bytes) return {};
+  const frame_header f = read_frame_header(in_.data());
+  const bytes_view behind = in_.subspan(frame_header_bytes);
+  if (f.type != frame_type::data || f.flags != flags || f.id != s.id || f.length > behind.size()) return {};
+  if (f.length > std::min<std::size_t>(bytes_max, limit_.max_frame_bytes)) return {};
+  if (s.length_known && s.length_left != f.length) return {};
+  if (!receive_.permits(f.length) || !s.receive.permits(f.length)) return {};
+  return behind.first(f.length);
+}
+
+// The stream has ended, so that its own window no longer matters.
+void connection::take_whole_data(bytes_view payload) {
+  const auto length = static_cast<std::uint32_t>(payload.size());
+  events_.frame_received(payload.data() - frame_header_bytes);
+  take_input(frame_header_bytes + length);
+  static_cast<void>(receive_.take(length));  // as whole_data() has found
+  receive_.give_back(length);
+  path_.received(length);
+  return_connection_credit();
+}
+
+bool connection::peek_content(stream_ref ref, std::size_t bytes_max, bytes_view& out) noexcept {
+  const stream* const s = find(ref);
+  if (!s || s->state != stream_state::open) return false;
+  out = whole_data(*s, flag::end_stream, bytes_max);
+  return !out.empty();
+}
+
+void connection::take_content(stream_ref ref, bytes_view content) noexcept try {
+  advance(*find(ref), stream_input::receive_data_end);
+  take_whole_data(content);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+bool connection::peek_rest(stream_ref ref, std::size_t bytes_max, response_rest& out) noexcept {
+  const stream* const s = find(ref);
+  if (!s || s->state != stream_state::half_closed_local || !s->headers_received) return false;
+  out.data = whole_data(*s, flag::none, bytes_max);
+  const bytes_view behind = in_.subspan(out.data.empty() ? 0 : frame_header_bytes + out.data.size());
+  if (out.data.empty() || behind.size() < frame_header_bytes) return false;
+  const frame_header f = read_frame_header(behind.data());
+  out.trailers = behind.subspan(frame_header_bytes);
+  if (f.type != frame_type::headers || f.flags != (flag::end_headers | flag::end_stream) || f.id != s->id)
+    return false;
+  if (f.length > out.trailers.size() || f.length > hpack::block_pattern::bytes_max) return false;
+  out.trailers = out.trailers.first(f.length);
+  out.number = reader_.find_next(out.trailers, http::header_kind::trailers);
+  return out.number != 0;
+}
+
+void connection::take_rest(stream_ref ref, const response_rest& rest) noexcept try {
+  advance(*find(ref), stream_input::receive_headers_end);
+  take_whole_data(rest.data);
+  events_.frame_received(rest.trailers.data() - frame_header_bytes);
+  take_input(frame_header_bytes + rest.trailers.size());
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
 // Decodes the fields that were not read.
 void connection::finish_block() {
   reader_.finish();
@@ -885,18 +948,20 @@ bool connection::begin_headers(stream_ref ref) noexcept try {
 
 void connection::write_header_frame_start(stream& s) {
   CORACLE_ASSERT(!header_block_stream_, "end_headers() must come before the next begin_headers()");
-  // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its id only here.
   std::uint8_t* const out = output_.reserve(frame_header_bytes + hpack::encoder::begin_bound);
-  if (s.id == 0) {
-    number(s, next_own_id_);
-    s.opened_at = now_;
-    next_own_id_ += 2;
-    --unnumbered_count_;
-  }
+  if (s.id == 0) number_own(s);
   header_block_stream_ = &s;
   header_block_at_ = output_.size();
   header_block_inserted_ = encoder_.update_pending() ? ~std::uint64_t{0} : encoder_.table().inserted();
   output_.commit(static_cast<std::size_t>(encoder_.begin_block(out + frame_header_bytes) - out));
+}
+
+// RFC 9113 5.1.1: ids grow in the order of HEADERS, so a client's stream gets its id only with them.
+void connection::number_own(stream& s) {
+  number(s, next_own_id_);
+  s.opened_at = now_;
+  next_own_id_ += 2;
+  --unnumbered_count_;
 }
 
 void connection::add_field(std::string_view name, std::string_view value, indexing policy) noexcept try {
@@ -924,6 +989,27 @@ bool connection::add_fields(const hpack::encoded_fields& kept) noexcept try {
   if (failed_) return true;
   CORACLE_ASSERT(header_block_stream_, "add_fields() outside of begin_headers() and end_headers()");
   output_.append(kept.octets);
+  return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return true;
+}
+
+bool connection::send_fields(stream_ref ref, const hpack::encoded_fields& kept) noexcept try {
+  stream* const s = find(ref);
+  const std::size_t size = kept.octets.size();
+  if (!s || !s->can_send() || !s->queue.empty() || failed_ || header_block_stream_) return false;
+  if (!kept.valid_with(encoder_.table()) || encoder_.update_pending() || size > frame_bytes_min_max)
+    return false;
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + size);
+  if (s->id == 0) number_own(*s);
+  write_frame_header(out, size, frame_type::headers, flag::end_headers, s->id);
+  std::memcpy(out + frame_header_bytes, kept.octets.data(), size);
+  output_.commit(frame_header_bytes + size);
+  frame_written(frame_type::headers, flag::end_headers, s->id, size);
+  s->headers_sent = true;
+  strikes_.reset();
+  advance(*s, stream_input::send_headers);
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory();

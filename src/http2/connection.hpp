@@ -96,6 +96,17 @@ class connection {
     return reader_.varying_literals();
   }
   [[nodiscard]] bool read_varying_fields(std::span<const hpack::field>& out) noexcept;
+  // After the headers of a message of s have been read. Returns true if all of its content is in the input as
+  // one DATA frame of at most `bytes_max` octets, which ends the stream and which the windows permit.
+  // take_content() then reads it, and no data event follows. If it is not called, next() returns it.
+  [[nodiscard]] CORACLE_HOT bool peek_content(stream_ref s, std::size_t bytes_max, bytes_view& out) noexcept;
+  CORACLE_HOT void take_content(stream_ref s, bytes_view content) noexcept;
+  // Client: after read_varying_fields() has read the headers of a response. Returns true if the rest of the
+  // response is in the input as most servers send it: one DATA frame of at most `bytes_max` octets, which the
+  // windows permit, and trailers that have a number. take_rest() then reads both frames, and the stream has
+  // ended: no event follows for it. If it is not called, next() returns them one by one.
+  [[nodiscard]] CORACLE_HOT bool peek_rest(stream_ref s, std::size_t bytes_max, response_rest& out) noexcept;
+  CORACLE_HOT void take_rest(stream_ref s, const response_rest& rest) noexcept;
   // Stores a number (not 0, at most header_reader::slot_max) with the current field's table entry or literal.
   // It is returned in field::slot when the peer sends the same field again.
   void set_slot(std::uint32_t slot) noexcept {
@@ -152,6 +163,9 @@ class connection {
   // again. A HEAD request must not use kept fields: its response would be considered malformed.
   void keep_fields(hpack::encoded_fields& to) const;
   bool add_fields(const hpack::encoded_fields& kept) noexcept;
+  // The fast path for a block that consists of kept fields: begin_headers(), add_fields() and end_headers()
+  // at once. Returns false, and has sent nothing, if these must be called.
+  CORACLE_HOT bool send_fields(stream_ref s, const hpack::encoded_fields& kept) noexcept;
   void end_headers(bool end_stream) noexcept;
   // Sends a block that was encoded in advance by hpack's stateless functions (without references to a dynamic
   // table). It follows data that is still queued. Returns false if the stream is closed for sending.
@@ -280,6 +294,9 @@ class connection {
   progress begin_data_payload(std::uint32_t pad);
   progress read_data(event& e);
   bytes_view take_input(std::size_t n) noexcept;
+  [[nodiscard]] bytes_view whole_data(const stream& s, std::uint8_t flags,
+                                      std::size_t bytes_max) const noexcept;
+  void take_whole_data(bytes_view payload);
 
   // --- incoming HEADERS and CONTINUATION
   bool advance_block() noexcept;  // to the next field
@@ -310,6 +327,7 @@ class connection {
   void enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
                bool end_stream);
   void write_header_frame_start(stream& s);
+  void number_own(stream& s);
   bool finish_header_block(bool end_stream);
   void send_turn(stream& s);
   bool send_data_frame(stream& s);

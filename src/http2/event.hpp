@@ -74,6 +74,13 @@ struct field {
   bool never_index = false;
 };
 
+// What follows the headers of a response that has arrived in full.
+struct response_rest {
+  bytes_view data;  // of one DATA frame, borrowed from feed()
+  bytes_view trailers;  // their block
+  std::uint32_t number = 0;  // header_block_number() of the trailers
+};
+
 // A server's response in one piece: two blocks from hpack's stateless functions, and a message between them.
 struct unary_response {
   bytes_view head;

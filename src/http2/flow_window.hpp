@@ -44,10 +44,11 @@ class receive_window {
   // Returns false if the peer sent more than permitted, which is a FLOW_CONTROL_ERROR. An empty frame is
   // always permitted, even if the window is negative (RFC 9113 6.9.1).
   [[nodiscard]] bool take(std::uint32_t n) noexcept {
-    if (n != 0 && std::int64_t{n} > open_) return false;
+    if (!permits(n)) return false;
     open_ -= n;
     return true;
   }
+  [[nodiscard]] bool permits(std::uint32_t n) const noexcept { return n == 0 || std::int64_t{n} <= open_; }
   void give_back(std::uint32_t n) noexcept { credit_ += n; }
   // Returns the increment of a WINDOW_UPDATE that is due now, or 0. Widens the window to
   // `window_target_bytes` unless little data arrives: widening for each small call would only cause needless

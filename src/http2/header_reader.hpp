@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace coracle::http2 {
 
@@ -94,6 +95,13 @@ class header_reader {
   }
   [[nodiscard]] std::span<const hpack::field> varying() const noexcept {
     return is_repeated_ ? recurring_->varying() : std::span<const hpack::field>();
+  }
+
+  // Once after read_varying(): the block_number() of a block that follows. It becomes that of this reader.
+  [[nodiscard]] std::uint32_t find_next(bytes_view block, http::header_kind kind) noexcept {
+    if (!std::exchange(is_repeated_, false)) return 0;
+    recurring_->start(block, kind, decoder_.table());
+    return block_number();
   }
 
   void set_slot(std::uint32_t slot) noexcept {

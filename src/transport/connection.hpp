@@ -217,6 +217,16 @@ class connection final : private net::duplex_sink, private coro::runnable, priva
 
   // --- for exchange
   void defer(deferred_decode& d);
+  void take_content(stream_ref s, bytes_view content) noexcept {
+    counters_.streams_succeeded += acceptor_ == nullptr;
+    budget_->charge(decode_budget::message_cost_bytes);
+    engine_.take_content(s, content);
+  }
+  void take_rest(stream_ref s, const response_rest& rest) noexcept {
+    ++counters_.streams_succeeded;
+    budget_->charge(2 * decode_budget::message_cost_bytes);
+    engine_.take_rest(s, rest);
+  }
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
   void note_kept(std::size_t bytes) noexcept;
   void wait_until_uncongested(stream_ref s) noexcept;

@@ -70,6 +70,18 @@ class exchange {
   bool add_fields(const hpack::encoded_fields& kept) noexcept {
     return !target_ && of().engine_.add_fields(kept);
   }
+  bool send_fields(const hpack::encoded_fields& kept) noexcept {
+    return !target_ && stream_.send_fields(kept);
+  }
+  // See http2::connection; on the stream whose headers are being handled.
+  [[nodiscard]] bool peek_content(std::size_t bytes_max, bytes_view& out) noexcept {
+    return !target_ && !of().close_reason_ && of().engine_.peek_content(stream_.ref_, bytes_max, out);
+  }
+  void take_content(bytes_view content) noexcept { of().take_content(stream_.ref_, content); }
+  [[nodiscard]] bool peek_rest(std::size_t bytes_max, response_rest& out) noexcept {
+    return !target_ && !of().close_reason_ && of().engine_.peek_rest(stream_.ref_, bytes_max, out);
+  }
+  void take_rest(const response_rest& rest) noexcept { of().take_rest(stream_.ref_, rest); }
   // The size of a header list that the peer accepts, by RFC 9113 6.5.2. HTTP/1.1 has no such setting: it is
   // what this side accepts, then.
   [[nodiscard]] std::size_t peer_header_list_bytes() const noexcept;

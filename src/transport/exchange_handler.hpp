@@ -15,6 +15,7 @@ namespace coracle::transport {
 using http2::error_code;
 using http2::field;
 using http2::initiator;
+using http2::response_rest;
 using http2::unary_response;
 // What may differ between header blocks with the same number; see header_source::number().
 using varying_field = hpack::field;

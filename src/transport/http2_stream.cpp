@@ -30,6 +30,13 @@ void http2_stream::end_headers(bool end_stream) noexcept {
   c.schedule_flush();
 }
 
+bool http2_stream::send_fields(const hpack::encoded_fields& kept) noexcept {
+  connection& c = *connection_;
+  if (c.closing_ || !c.engine_.send_fields(ref_, kept)) return false;
+  c.schedule_flush();
+  return true;
+}
+
 bool http2_stream::send_block(bytes_view stateless, bool end_stream) {
   connection& c = *connection_;
   c.schedule_flush();

@@ -22,6 +22,7 @@ class http2_stream {
 
   CORACLE_EXCHANGE_OPERATIONS(CORACLE_EXCHANGE_OPERATION)
   bool send_block(bytes_view stateless, bool end_stream);
+  bool send_fields(const hpack::encoded_fields& kept) noexcept;
   std::uint8_t* reserve_reply(const unary_response& r);
   void commit_reply(const unary_response& r, bool kept) noexcept;
   void set_handler(exchange_handler* handler) noexcept { connection_->engine_.set_user(ref_, handler); }

@@ -457,7 +457,7 @@ CORACLE_HOT void client_call::on_headers(transport::header_source& fields, trans
   if (const auto* const known = repeated_headers::find(exchange_, number)) [[likely]] {
     std::span<const transport::varying_field> none;
     if (fields.read_varying(none)) {
-      if (fields.ok()) take_headers(*known, {}, kind, end_stream);
+      if (fields.ok() && take_headers(*known, {}, kind, end_stream)) take_rest();
       return;
     }
   }
@@ -467,7 +467,22 @@ CORACLE_HOT void client_call::on_headers(transport::header_source& fields, trans
   take_headers(headers, metadata(std::move(headers.metadata)), kind, end_stream);
 }
 
-void client_call::take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
+// If the small reply of a call and its trailers have arrived with the headers, and the trailers are like
+// earlier ones, this takes them at once. A compressed message may have to wait for its share of the loop.
+inline void client_call::take_rest() {
+  constexpr std::size_t bytes_max = small_message_bytes + protocol::envelope_prefix_bytes;
+  if (!single_message_ || !reply_codec_ || !deframer_.empty() || is_over(state_)) return;
+  transport::response_rest rest;
+  if (!exchange_.peek_rest(bytes_max, rest) || rest.data[0] != 0) return;
+  const auto* const known = repeated_headers::find(exchange_, rest.number);
+  if (!known) [[unlikely]]
+    return;
+  exchange_.take_rest(rest);
+  single_reply_data(rest.data);
+  if (!is_over(state_)) take_headers(*known, {}, transport::block_kind::trailers, true);
+}
+
+bool client_call::take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
                                transport::block_kind kind, bool end_stream) {
   metadata& received = end_stream ? trailing_ : initial_;
   received = std::move(of_application);
@@ -478,7 +493,10 @@ void client_call::take_headers(const protocol::grpc::response_headers& headers, 
     request_body_.reset();
     if (watched_attempt_ && !end_stream) watched_attempt_->headers_received();
   }
-  if (end_stream) return stream_ended(headers);
+  if (end_stream) {
+    stream_ended(headers);
+    return false;
+  }
   if (kind == transport::block_kind::headers && (http_status_ != 200 || !headers.grpc_content)) {
     end(status_of_non_grpc_response(headers), true);
   } else if (!headers.has_form(terms_.options.subtype())) {
@@ -497,7 +515,9 @@ void client_call::take_headers(const protocol::grpc::response_headers& headers, 
       receives_->headers_received(initial_);
     if (headers_waiter_) [[unlikely]]
       stop_wait(headers_waiter_, {});
+    return true;
   }
+  return false;
 }
 
 CORACLE_HOT void client_call::on_data(bytes_view bytes, bool end_stream) {

@@ -188,8 +188,10 @@ class client_call final : public rpc::call,
   void send_request_body();
   // gRFC A6, transparent retries. Returns true if another attempt has begun.
   [[nodiscard]] bool retry_transparently(const transport::abnormal_end& end) noexcept;
-  void take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
+  // Returns false if the call has ended: `this` may have been destroyed.
+  bool take_headers(const protocol::grpc::response_headers& headers, metadata&& of_application,
                     transport::block_kind kind, bool end_stream);
+  void take_rest();
   // Returns true if the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);

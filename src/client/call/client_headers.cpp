@@ -165,16 +165,19 @@ status send_client_headers(transport::exchange& to, const call_target& target, c
     if (!refused.ok()) [[unlikely]]
       return refused;
   }
-  if (!to.begin_headers()) return {};
-  if (!is_kept || !to.add_fields(kept->encoded)) [[unlikely]] {
-    add_encoded(to, first);
-    // The encoding is kept if it does not change the dynamic table, which is the case from the second request
-    // on.
-    if (kept) kept->keep(to, first);
+  const bool is_whole = is_kept && terms.deadline == never && previous_attempts == 0 && !has_metadata;
+  if (!is_whole || !to.send_fields(kept->encoded)) {
+    if (!to.begin_headers()) return {};
+    if (!is_kept || !to.add_fields(kept->encoded)) [[unlikely]] {
+      add_encoded(to, first);
+      // The encoding is kept if it does not change the dynamic table, which is the case from the second
+      // request on.
+      if (kept) kept->keep(to, first);
+    }
+    add_other_fields(to, terms, previous_attempts);
+    if (has_metadata) add_metadata(to, terms, more);
+    to.end_headers(false);
   }
-  add_other_fields(to, terms, previous_attempts);
-  if (has_metadata) add_metadata(to, terms, more);
-  to.end_headers(false);
   if (!to) [[unlikely]]
     return {};  // memory was exhausted, and the attempt has ended
   base::event_ring& events = to.events().ring();

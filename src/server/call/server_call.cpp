@@ -195,12 +195,22 @@ void server_call::begin(bool end_stream) {
     if (interceptor_chain_) {
       const rpc::call_clock::run run(meter_);
       handler_running_ = true;
-      interceptor_chain_->begin();  // this object may be gone
+      return interceptor_chain_->begin();  // this object may be gone
     }
-    return;
+    return take_whole_request();
   }
   if (end_stream) incoming_ended();
   if (!wait_until_uncongested()) begin_stream();
+}
+
+// A small request that has arrived with its headers needs no event of its own. What a call costs is measured
+// event by event.
+inline void server_call::take_whole_request() {
+  constexpr std::size_t bytes_max = small_message_bytes + protocol::envelope_prefix_bytes;
+  bytes_view content;
+  if (meter_ || !exchange_.peek_content(bytes_max, content)) return;
+  exchange_.take_content(content);
+  single_request_data(content, true);
 }
 
 [[gnu::noinline]]

@@ -163,6 +163,7 @@ class server_call final : public rpc::call,
   // The request is decoded, and the client has not ended its side: the handler starts when that end comes, or
   // a moment later without it.
   void start_handler_soon() noexcept;
+  void take_whole_request();
   void begin_stream() noexcept;
   void run_handler() noexcept;
   [[nodiscard]] bool congested() const noexcept { return exchange_ && exchange_.congested(); }
