@@ -62,7 +62,8 @@ void add_owning_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
   to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
                 "(\n", "        ::std::same_as<", m.request,
-                "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
+                "> auto&& request, const ::coracle::call_options& options = "
+                "::coracle::call_options::defaults()) const {\n",
                 "      return {channel_, ", path_of(m), ", ::std::move(request), options};\n", "    }\n"});
 }
 
@@ -71,8 +72,9 @@ void add_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
   const std::string parameter = m.streams_requests ? "" : concat({"const ", m.request, "& request, "});
   to += concat({"    [[nodiscard]] ", call_type(m), " ", m.name, "(\n", "        ", parameter,
-                "const ::coracle::call_options& options = {}) const {\n", "      return {channel_, ",
-                path_of(m), m.streams_requests ? "" : ", request", ", options};\n", "    }\n"});
+                "const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {\n",
+                "      return {channel_, ", path_of(m), m.streams_requests ? "" : ", request",
+                ", options};\n", "    }\n"});
   if (!m.streams_requests && !m.streams_replies) add_owning_call(to, m);
   to += "\n";
 }

@@ -78,66 +78,66 @@ class Channelz final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetTopChannelsResponse> GetTopChannels(
-        const ::coracle::wellknown::channelz::v1::GetTopChannelsRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetTopChannelsRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetTopChannels", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetTopChannelsRequest, ::coracle::wellknown::channelz::v1::GetTopChannelsResponse> GetTopChannels(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetTopChannelsRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetTopChannelsRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetTopChannels", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetServersResponse> GetServers(
-        const ::coracle::wellknown::channelz::v1::GetServersRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetServersRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServers", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetServersRequest, ::coracle::wellknown::channelz::v1::GetServersResponse> GetServers(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetServersRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetServersRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServers", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetServerResponse> GetServer(
-        const ::coracle::wellknown::channelz::v1::GetServerRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetServerRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServer", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetServerRequest, ::coracle::wellknown::channelz::v1::GetServerResponse> GetServer(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetServerRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetServerRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServer", ::std::move(request), options};
     }
 
     // The connections that clients have made to a server.
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetServerSocketsResponse> GetServerSockets(
-        const ::coracle::wellknown::channelz::v1::GetServerSocketsRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetServerSocketsRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServerSockets", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetServerSocketsRequest, ::coracle::wellknown::channelz::v1::GetServerSocketsResponse> GetServerSockets(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetServerSocketsRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetServerSocketsRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetServerSockets", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetChannelResponse> GetChannel(
-        const ::coracle::wellknown::channelz::v1::GetChannelRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetChannelRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetChannel", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetChannelRequest, ::coracle::wellknown::channelz::v1::GetChannelResponse> GetChannel(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetChannelRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetChannelRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetChannel", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetSubchannelResponse> GetSubchannel(
-        const ::coracle::wellknown::channelz::v1::GetSubchannelRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetSubchannelRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetSubchannel", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetSubchannelRequest, ::coracle::wellknown::channelz::v1::GetSubchannelResponse> GetSubchannel(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetSubchannelRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetSubchannelRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetSubchannel", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::channelz::v1::GetSocketResponse> GetSocket(
-        const ::coracle::wellknown::channelz::v1::GetSocketRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::channelz::v1::GetSocketRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetSocket", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::channelz::v1::GetSocketRequest, ::coracle::wellknown::channelz::v1::GetSocketResponse> GetSocket(
-        ::std::same_as<::coracle::wellknown::channelz::v1::GetSocketRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::channelz::v1::GetSocketRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.channelz.v1.Channelz/GetSocket", ::std::move(request), options};
     }
 

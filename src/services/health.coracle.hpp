@@ -56,28 +56,28 @@ class Health final {
 
     // The state at this moment; NOT_FOUND for a service that the server knows nothing of.
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::health::v1::HealthCheckResponse> Check(
-        const ::coracle::wellknown::health::v1::HealthCheckRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::health::v1::HealthCheckRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.health.v1.Health/Check", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::health::v1::HealthCheckRequest, ::coracle::wellknown::health::v1::HealthCheckResponse> Check(
-        ::std::same_as<::coracle::wellknown::health::v1::HealthCheckRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::health::v1::HealthCheckRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.health.v1.Health/Check", ::std::move(request), options};
     }
 
     // The state now and after each change, until the client ends the call. A service that the server knows nothing
     // of is SERVICE_UNKNOWN, and may become known later.
     [[nodiscard]] ::coracle::server_streaming_call<::coracle::wellknown::health::v1::HealthCheckResponse> Watch(
-        const ::coracle::wellknown::health::v1::HealthCheckRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::health::v1::HealthCheckRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.health.v1.Health/Watch", request, options};
     }
 
     // All that the server would answer to Check(); RESOURCE_EXHAUSTED when that is more than 100 services.
     [[nodiscard]] ::coracle::unary_call<::coracle::wellknown::health::v1::HealthListResponse> List(
-        const ::coracle::wellknown::health::v1::HealthListRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::health::v1::HealthListRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.health.v1.Health/List", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::coracle::wellknown::health::v1::HealthListRequest, ::coracle::wellknown::health::v1::HealthListResponse> List(
-        ::std::same_as<::coracle::wellknown::health::v1::HealthListRequest> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::coracle::wellknown::health::v1::HealthListRequest> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.health.v1.Health/List", ::std::move(request), options};
     }
 

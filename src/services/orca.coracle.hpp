@@ -41,7 +41,7 @@ class OpenRcaService final {
 
     // A report at once, and then after each interval.
     [[nodiscard]] ::coracle::server_streaming_call<::coracle::wellknown::xds::data::orca::v3::OrcaLoadReport> StreamCoreMetrics(
-        const ::coracle::wellknown::xds::service::orca::v3::OrcaLoadReportRequest& request, const ::coracle::call_options& options = {}) const {
+        const ::coracle::wellknown::xds::service::orca::v3::OrcaLoadReportRequest& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics", request, options};
     }
 

@@ -41,7 +41,7 @@ class ServerReflection final {
 
     // One answer to each question, in order. A question without an answer gets an error_response; the call goes on.
     [[nodiscard]] ::coracle::bidi_call<::coracle::wellknown::reflection::v1::ServerReflectionRequest, ::coracle::wellknown::reflection::v1::ServerReflectionResponse> ServerReflectionInfo(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", options};
     }
 

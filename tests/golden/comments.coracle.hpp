@@ -94,81 +94,81 @@ class Commented final {
 
     // Before the method.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Before(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Before", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Before(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Before", ::std::move(request), options};
     }
 
     // On the method's line, used as there is none before it.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> After(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/After", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> After(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/After", ::std::move(request), options};
     }
 
     // Both: this one is used.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Both(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Both", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Both(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Both", ::std::move(request), options};
     }
 
     // A block
     // of two lines, with a // inside.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Block(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Block", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Block(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Block", ::std::move(request), options};
     }
 
     // A line that ends in a backslash must not swallow the code below it: \ .
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Backslash(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Backslash", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Backslash(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Backslash", ::std::move(request), options};
     }
 
     // Nor must a trigraph: ??/ .
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Trigraph(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Trigraph", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Trigraph(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Trigraph", ::std::move(request), options};
     }
 
     // Größe, 大きさ
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Unicode(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Unicode", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Unicode(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/Unicode", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> None(
-        const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::comments::Note& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/None", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> None(
-        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.comments.Commented/None", ::std::move(request), options};
     }
 

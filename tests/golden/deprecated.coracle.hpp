@@ -49,23 +49,23 @@ class Partly final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Current(
-        const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::deprecated::Now& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Partly/Current", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
-        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Partly/Current", ::std::move(request), options};
     }
 
     // Use Current.
     [[deprecated("its .proto says that it is deprecated")]]
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Former(
-        const ::golden::deprecated::Once& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::deprecated::Once& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Partly/Former", request, options};
     }
     [[deprecated("its .proto says that it is deprecated")]]
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Once, ::golden::deprecated::Now> Former(
-        ::std::same_as<::golden::deprecated::Once> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::deprecated::Once> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Partly/Former", ::std::move(request), options};
     }
 
@@ -103,11 +103,11 @@ class Wholly final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Current(
-        const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::deprecated::Now& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Wholly/Current", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
-        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.deprecated.Wholly/Current", ::std::move(request), options};
     }
 

@@ -45,16 +45,16 @@ class Orders final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::edition2023::Order> Place(
-        const ::golden::edition2023::Order& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::edition2023::Order& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2023.Orders/Place", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::edition2023::Order, ::golden::edition2023::Order> Place(
-        ::std::same_as<::golden::edition2023::Order> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::edition2023::Order> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2023.Orders/Place", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::edition2023::Order> Watch(
-        const ::golden::edition2023::Order_Line& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::edition2023::Order_Line& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2023.Orders/Watch", request, options};
     }
 

@@ -45,16 +45,16 @@ class Parcels final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::edition2024::Parcel> Send(
-        const ::golden::edition2024::Parcel& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::edition2024::Parcel& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2024.Parcels/Send", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::edition2024::Parcel, ::golden::edition2024::Parcel> Send(
-        ::std::same_as<::golden::edition2024::Parcel> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::edition2024::Parcel> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2024.Parcels/Send", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::edition2024::Inside, ::golden::edition2024::Parcel> Look(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.edition2024.Parcels/Look", options};
     }
 

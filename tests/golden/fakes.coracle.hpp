@@ -69,44 +69,44 @@ class Oracle final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> Ask(
-        const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::fakes::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
-        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/Ask", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::fakes::Question, ::golden::fakes::Answer> Tell(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/Tell", options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::fakes::Answer> Muse(
-        const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::fakes::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/Muse", request, options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::fakes::Question, ::golden::fakes::Answer> Talk(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/Talk", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> on(
-        const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::fakes::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/on", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> on(
-        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/on", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> delete_(
-        const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::fakes::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/delete", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> delete_(
-        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.Oracle/delete", ::std::move(request), options};
     }
 
@@ -143,11 +143,11 @@ class OracleFake final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> Ask(
-        const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::fakes::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.OracleFake/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
-        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.fakes.OracleFake/Ask", ::std::move(request), options};
     }
 

@@ -39,11 +39,11 @@ class Generic final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::generic::Thing> Handle(
-        const ::golden::generic::Thing& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::generic::Thing& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.generic.Generic/Handle", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::generic::Thing, ::golden::generic::Thing> Handle(
-        ::std::same_as<::golden::generic::Thing> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::generic::Thing> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.generic.Generic/Handle", ::std::move(request), options};
     }
 

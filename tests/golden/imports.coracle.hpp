@@ -51,21 +51,21 @@ class Imports final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::google::protobuf::Empty> Nothing(
-        const ::google::protobuf::Empty& request, const ::coracle::call_options& options = {}) const {
+        const ::google::protobuf::Empty& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imports.Imports/Nothing", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::google::protobuf::Empty, ::google::protobuf::Empty> Nothing(
-        ::std::same_as<::google::protobuf::Empty> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::google::protobuf::Empty> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imports.Imports/Nothing", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::google::protobuf::Timestamp> When(
-        const ::google::protobuf::Any& request, const ::coracle::call_options& options = {}) const {
+        const ::google::protobuf::Any& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imports.Imports/When", request, options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::imported::Crate, ::golden::imported::Crate_Label> Unpack(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imports.Imports/Unpack", options};
     }
 

@@ -39,11 +39,11 @@ class Elsewhere final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::inner::rpc> Call(
-        const ::golden::inner::rpc& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::inner::rpc& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.inner.Elsewhere/Call", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::inner::rpc, ::golden::inner::rpc> Call(
-        ::std::same_as<::golden::inner::rpc> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::inner::rpc> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.inner.Elsewhere/Call", ::std::move(request), options};
     }
 

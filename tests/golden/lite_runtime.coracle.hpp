@@ -39,11 +39,11 @@ class Lite final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::lite::Small> Pass(
-        const ::golden::lite::Small& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::lite::Small& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.lite.Lite/Pass", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::lite::Small, ::golden::lite::Small> Pass(
-        ::std::same_as<::golden::lite::Small> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::lite::Small> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.lite.Lite/Pass", ::std::move(request), options};
     }
 

@@ -39,11 +39,11 @@ class Harbour final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::modules::Boat> Moor(
-        const ::golden::modules::Boat& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::modules::Boat& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.modules.Harbour/Moor", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::modules::Boat, ::golden::modules::Boat> Moor(
-        ::std::same_as<::golden::modules::Boat> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::modules::Boat> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.modules.Harbour/Moor", ::std::move(request), options};
     }
 

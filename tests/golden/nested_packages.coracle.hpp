@@ -39,11 +39,11 @@ class Nested final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::nested::deep::v1::Outer_Inner_Innermost> Go(
-        const ::golden::nested::deep::v1::Outer_Inner& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::nested::deep::v1::Outer_Inner& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.nested.deep.v1.Nested/Go", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::nested::deep::v1::Outer_Inner, ::golden::nested::deep::v1::Outer_Inner_Innermost> Go(
-        ::std::same_as<::golden::nested::deep::v1::Outer_Inner> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::nested::deep::v1::Outer_Inner> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.nested.deep.v1.Nested/Go", ::std::move(request), options};
     }
 

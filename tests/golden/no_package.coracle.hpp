@@ -39,11 +39,11 @@ class Loose final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::Unpackaged> Send(
-        const ::Unpackaged& request, const ::coracle::call_options& options = {}) const {
+        const ::Unpackaged& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/Loose/Send", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::Unpackaged, ::Unpackaged> Send(
-        ::std::same_as<::Unpackaged> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::Unpackaged> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/Loose/Send", ::std::move(request), options};
     }
 

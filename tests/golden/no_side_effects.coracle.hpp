@@ -51,25 +51,25 @@ class Library final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::no_side_effects::Answer> Read(
-        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, ::coracle::method_path("/golden.no_side_effects.Library/Read").without_side_effects(), request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::no_side_effects::Question, ::golden::no_side_effects::Answer> Read(
-        ::std::same_as<::golden::no_side_effects::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::no_side_effects::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, ::coracle::method_path("/golden.no_side_effects.Library/Read").without_side_effects(), ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::no_side_effects::Answer> ReadAll(
-        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.no_side_effects.Library/ReadAll", request, options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::no_side_effects::Answer> Write(
-        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::no_side_effects::Question& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.no_side_effects.Library/Write", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::no_side_effects::Question, ::golden::no_side_effects::Answer> Write(
-        ::std::same_as<::golden::no_side_effects::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::no_side_effects::Question> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.no_side_effects.Library/Write", ::std::move(request), options};
     }
 

@@ -39,7 +39,7 @@ class Boats final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::coracle::rpc::Boat> Launch(
-        const ::golden::coracle::rpc::Boat& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::coracle::rpc::Boat& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.coracle.rpc.Boats/Launch", request, options};
     }
 

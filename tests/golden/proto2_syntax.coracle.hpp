@@ -39,11 +39,11 @@ class Elder final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::second::Old_Part> Ask(
-        const ::golden::second::Old& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::second::Old& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.second.Elder/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::second::Old, ::golden::second::Old_Part> Ask(
-        ::std::same_as<::golden::second::Old> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::second::Old> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.second.Elder/Ask", ::std::move(request), options};
     }
 

@@ -39,11 +39,11 @@ class Presence final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::optional::Maybe> Check(
-        const ::golden::optional::Maybe& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::optional::Maybe& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.optional.Presence/Check", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::optional::Maybe, ::golden::optional::Maybe> Check(
-        ::std::same_as<::golden::optional::Maybe> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::optional::Maybe> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.optional.Presence/Check", ::std::move(request), options};
     }
 

@@ -39,11 +39,11 @@ class Lamp final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::switch::default::Position> Toggle(
-        const ::golden::switch::default::Position& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::switch::default::Position& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.switch.default.Lamp/Toggle", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::switch::default::Position, ::golden::switch::default::Position> Toggle(
-        ::std::same_as<::golden::switch::default::Position> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::switch::default::Position> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.switch.default.Lamp/Toggle", ::std::move(request), options};
     }
 

@@ -57,34 +57,34 @@ class namespace_ final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int__(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::reserved::class_& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/int", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> int__(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/int", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int_(
-        const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/int_", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class__delete, ::golden::reserved::NULL_> int_(
-        ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/int_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::reserved::class_, ::golden::reserved::class__delete> errno_(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/errno", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods_(
-        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::reserved::class_& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/methods", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods_(
-        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
     }
 

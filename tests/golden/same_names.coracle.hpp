@@ -51,29 +51,29 @@ class Echo final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> Echo(
-        const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::same::Same& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/Echo", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Echo(
-        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/Echo", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> Same(
-        const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::same::Same& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/Same", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Same(
-        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/Same", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> rpc(
-        const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::same::Same& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/rpc", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> rpc(
-        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.same.Echo/rpc", ::std::move(request), options};
     }
 

@@ -39,11 +39,11 @@ class Second final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::several::Item> Take(
-        const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::several::Item& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.several.Second/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
-        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.several.Second/Take", ::std::move(request), options};
     }
 
@@ -80,11 +80,11 @@ class First final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::several::Item> Take(
-        const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::several::Item& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.several.First/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
-        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.several.First/Take", ::std::move(request), options};
     }
 

@@ -57,26 +57,26 @@ class Kinds final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::kinds::Answer> One(
-        const ::golden::kinds::Ask& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::kinds::Ask& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.kinds.Kinds/One", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::kinds::Ask, ::golden::kinds::Answer> One(
-        ::std::same_as<::golden::kinds::Ask> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::kinds::Ask> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.kinds.Kinds/One", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::kinds::Ask, ::golden::kinds::Answer> Gather(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.kinds.Kinds/Gather", options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::kinds::Answer> Scatter(
-        const ::golden::kinds::Ask& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::kinds::Ask& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.kinds.Kinds/Scatter", request, options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::kinds::Ask, ::golden::kinds::Answer> Converse(
-        const ::coracle::call_options& options = {}) const {
+        const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.kinds.Kinds/Converse", options};
     }
 

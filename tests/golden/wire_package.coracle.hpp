@@ -39,11 +39,11 @@ class Shelf final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::copied::Item> Take(
-        const ::golden::copied::Item& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::copied::Item& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.original.v1.Shelf/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::copied::Item, ::golden::copied::Item> Take(
-        ::std::same_as<::golden::copied::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::copied::Item> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.original.v1.Shelf/Take", ::std::move(request), options};
     }
 

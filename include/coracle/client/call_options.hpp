@@ -30,6 +30,9 @@ class call_options {
  public:
   /// All defaults.
   call_options() noexcept {}
+  /// Returns an object with all defaults, which exists as long as the program and never changes: the default
+  /// argument of stubs. A unary call with this object copies no options.
+  [[nodiscard]] static const call_options& defaults() noexcept;
 
   /// How long the whole call may take, from the first await, including queueing and connecting. Zero or less
   /// fails the call at once. An earlier deadline of the caller's environment still applies. Default: no

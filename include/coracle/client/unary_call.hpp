@@ -66,8 +66,9 @@ class unary_operation {
         reply_codec_(reply_codec),
         request_(request),
         copy_request_(copy_request),
-        reply_(reply),
-        options_(options) {}
+        reply_(reply) {
+    if (&options != &call_options::defaults()) options_.emplace(options);
+  }
   // Only before the await. The other one has no request any more: to start it is misuse.
   unary_operation(unary_operation&& other, void* reply);
   ~unary_operation();
@@ -93,6 +94,8 @@ class unary_operation {
   [[nodiscard]] bool refuse_second_start() noexcept;
   // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_release() const noexcept { return release_ && !chain_; }
+  // Throws std::bad_alloc.
+  void make_call();
   call_channel& channel_;
   method_path path_;
   const rpc::codec& request_codec_;
@@ -100,7 +103,8 @@ class unary_operation {
   const void* request_;
   copy_function copy_request_;
   void* reply_;
-  call_options options_;  // moved into the call when it begins, unless there are interceptors
+  // Nothing: all defaults. Moved into the call when it begins, unless there are interceptors.
+  std::optional<call_options> options_;
   client_call* call_ = nullptr;  // from hold() on, or while in flight
   unary_chain* chain_ = nullptr;  // null: no interceptors
   std::coroutine_handle<> waiter_;

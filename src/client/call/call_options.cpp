@@ -1,6 +1,15 @@
 #include "coracle/client/call_options.hpp"
 
+#include <new>
+
 namespace coracle {
+
+const call_options& call_options::defaults() noexcept {
+  // Never destroyed: calls may begin while the program exits.
+  alignas(call_options) static unsigned char room[sizeof(call_options)];
+  static const call_options& all = *new (room) call_options;
+  return all;
+}
 
 void call_options::inherit(const call_options& defaults) {
   if (!timeout) timeout = defaults.timeout;

@@ -52,11 +52,11 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
       }),
       owner(c) {}
 
-client_call::client_call(call_channel& channel, method_path path, call_options&& options)
+client_call::client_call(call_channel& channel, method_path path, call_options* options)
     : call_attempt(terms_),
       channel_(channel),
       terms_{path.view(),
-             std::move(options),
+             options ? call_options(std::move(*options)) : call_options(),
              never,
              {},
              nullptr,
@@ -906,13 +906,17 @@ unary_operation::unary_operation(unary_operation&& other, void* reply)
   CORACLE_ASSERT(!other.chain_ && !(call_ && call_->begun()), "a unary call was moved after it was awaited");
 }
 
+inline void unary_operation::make_call() {
+  call_ = new client_call(channel_, path_, options_ ? &*options_ : nullptr);
+}
+
 loop& unary_operation::hold() {
   loop& where = loop_for(channel_);
   if (held_channel_) return where;
   held_channel_ = channel_.handle();
   if (!request_) return where;  // its start is refused
   if (channel_.interceptors().empty()) {
-    call_ = new client_call(channel_, path_, std::move(options_));
+    make_call();
     call_->set_request(request_codec_, std::exchange(request_, nullptr));
     if (release_) release_(*this);
   } else if (!release_) {
@@ -933,7 +937,7 @@ unary_operation::~unary_operation() {
 
 bool unary_operation::start_chain(std::coroutine_handle<> waiter,
                                   const coro::environment& inherited) noexcept {
-  chain_ = new unary_chain(channel_, *this, path_.text(), options_);
+  chain_ = new unary_chain(channel_, *this, path_.text(), options_ ? *options_ : call_options::defaults());
   chain_->begin(inherited, inherited.stop);
   if (!chain_) return false;
   chain_->set_waiter(waiter);
@@ -944,7 +948,8 @@ void unary_operation::start_attempt(const coro::environment& inherited, const ca
                                     const rpc::message_to_send& request,
                                     rpc::message_path* replies) noexcept {
   if (call_) call_->dispose();
-  call_ = new client_call(channel_, path_, call_options(options));
+  call_options copy = options;
+  call_ = new client_call(channel_, path_, &copy);
   call_->set_unary(*this, *request.k, request.message);
   if (replies) call_->pass_reply_by(*replies);
   call_->begin(inherited);
@@ -962,8 +967,7 @@ bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environm
     return refuse_second_start();
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
-  if (!call_ &&
-      !base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
+  if (!call_ && !base::if_memory_allows([&] { make_call(); })) {
     status_ = rpc::out_of_memory();
     return false;
   }
@@ -1022,7 +1026,9 @@ bool headers_operation::start(client_call& c, std::coroutine_handle<> waiter,
 void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
 
 client_stream::client_stream(const channel& by, method_path path, const call_options& options, bool one_reply)
-    : channel_(by), call_(new client_call(by.implementation(), path, call_options(options))) {
+    : channel_(by) {
+  call_options copy = options;
+  call_.reset(new client_call(by.implementation(), path, &copy));
   if (one_reply) call_->has_one_reply();
 }
 

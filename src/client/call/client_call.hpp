@@ -41,7 +41,8 @@ class client_call final : public rpc::call,
                           private coro::timer,
                           private coro::runnable {
  public:
-  client_call(call_channel& channel, method_path path, call_options&& options);
+  // options: moved from; null: all defaults.
+  client_call(call_channel& channel, method_path path, call_options* options);
   ~client_call();
 
   // --- called by the owner

@@ -39,11 +39,11 @@ class Storage final {
     explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::imported::Crate_Label> Store(
-        const ::golden::imported::Crate& request, const ::coracle::call_options& options = {}) const {
+        const ::golden::imported::Crate& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imported.Storage/Store", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::imported::Crate, ::golden::imported::Crate_Label> Store(
-        ::std::same_as<::golden::imported::Crate> auto&& request, const ::coracle::call_options& options = {}) const {
+        ::std::same_as<::golden::imported::Crate> auto&& request, const ::coracle::call_options& options = ::coracle::call_options::defaults()) const {
       return {channel_, "/golden.imported.Storage/Store", ::std::move(request), options};
     }
 
