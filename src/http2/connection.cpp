@@ -606,7 +606,7 @@ bool connection::read_varying_fields(std::span<const hpack::field>& out) noexcep
 // The payload of the next frame, if that is a whole DATA frame of `s` with these flags. Empty for frames that
 // need an answer or cause an error, which are left to next().
 bytes_view connection::whole_data(const stream& s, std::uint8_t flags, std::size_t bytes_max) const noexcept {
-  if (block_open_ || in_.size() < frame_header_bytes) return {};
+  if (block_open_ || reading_ != phase::header || in_.size() < frame_header_bytes) return {};
   const frame_header f = read_frame_header(in_.data());
   const bytes_view behind = in_.subspan(frame_header_bytes);
   if (f.type != frame_type::data || f.flags != flags || f.id != s.id || f.length > behind.size()) return {};
@@ -616,7 +616,7 @@ bytes_view connection::whole_data(const stream& s, std::uint8_t flags, std::size
   return behind.first(f.length);
 }
 
-// The stream has ended, so that its own window no longer matters.
+// The peer has ended the stream, so that its own window no longer matters.
 void connection::take_whole_data(bytes_view payload) {
   const auto length = static_cast<std::uint32_t>(payload.size());
   events_.frame_received(payload.data() - frame_header_bytes);
@@ -1013,7 +1013,7 @@ bool connection::send_fields(stream_ref ref, const hpack::encoded_fields& kept) 
   return true;
 } catch (const std::bad_alloc&) {
   out_of_memory();
-  return true;
+  return false;
 }
 
 void connection::end_headers(bool end_stream) noexcept try {

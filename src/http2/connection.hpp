@@ -104,7 +104,8 @@ class connection {
   // Client: after read_varying_fields() has read the headers of a response. Returns true if the rest of the
   // response is in the input as most servers send it: one DATA frame of at most `bytes_max` octets, which the
   // windows permit, and trailers that have a number. take_rest() then reads both frames, and the stream has
-  // ended: no event follows for it. If it is not called, next() returns them one by one.
+  // ended: no event follows for it. If it is not called, next() returns them one by one. Call it once, and
+  // header_block_number() before: that is the number of the trailers afterwards.
   [[nodiscard]] CORACLE_HOT bool peek_rest(stream_ref s, std::size_t bytes_max, response_rest& out) noexcept;
   CORACLE_HOT void take_rest(stream_ref s, const response_rest& rest) noexcept;
   // Stores a number (not 0, at most header_reader::slot_max) with the current field's table entry or literal.

@@ -1,7 +1,8 @@
 // The events and the output of an engine depend neither on the pieces in which its input arrives, nor on
-// where its user stops reading, nor on whether the user reads repeated headers again. The first byte of the
-// input chooses the role (bit 0), and whether the peer's preface and SETTINGS precede the rest (bit 1); the
-// second is the number of the lengths; then come the lengths, and the peer's bytes.
+// where its user stops reading, nor on whether the user reads repeated headers again, or takes frames that
+// have arrived together at once. The first byte of the input chooses the role (bit 0), whether the peer's
+// preface and SETTINGS precede the rest (bit 1), and whether frames are taken (bit 2); the second is the
+// number of the lengths; then come the lengths, and the peer's bytes.
 #include "fuzz/http2_session.hpp"
 #include "http2/frame.hpp"
 
@@ -25,7 +26,8 @@ using pieces = std::vector<std::uint8_t>;
 
 class reader {
  public:
-  explicit reader(role r) : engine_(r, fuzz::small_limits(), time_point{}) {
+  explicit reader(role r, bool takes = false)
+      : engine_(r, fuzz::small_limits(), time_point{}), takes_(takes) {
     for (int i = 0; r == role::client && i < 3; ++i) {
       const stream_ref s = engine_.open(nullptr);
       fuzz::require(engine_.begin_headers(s));
@@ -87,7 +89,10 @@ class reader {
     if (e.type == event::kind::reset || e.type == event::kind::failed || e.type == event::kind::goaway)
       note(std::to_string(static_cast<std::uint32_t>(e.code)));
     note(e.reason);
-    if (e.type == event::kind::headers) read_fields(recognise);
+    if (e.type == event::kind::headers) {
+      read_fields(recognise);
+      if (takes_ && !e.end_stream && !e.trailers && !e.informational && engine_.headers_ok()) take(e);
+    }
     if (e.type == event::kind::reset) engine_.release(e.stream);
   }
   // Keeps the headers that have a number, as a server does: trailers, malformed and refused requests may
@@ -102,6 +107,31 @@ class reader {
     if (engine_.headers_ok())
       for (const auto& [name, value] : fields) note(name + "=" + value + ";");
     note(engine_.headers_ok() ? " good" : " bad");
+  }
+  // As the events would be that do not follow.
+  void take(const event& e) {
+    constexpr std::size_t bytes_max = 1024;
+    const auto begin = [&](event::kind k) {
+      note("\n" + std::to_string(static_cast<int>(k)) + " " + std::to_string(e.id) + " ");
+    };
+    bytes_view content;
+    if (engine_.peek_content(e.stream, bytes_max, content)) {
+      begin(event::kind::data);
+      note(as_text(content));
+      note(" end");
+      return engine_.take_content(e.stream, content);
+    }
+    response_rest rest;
+    if (!engine_.peek_rest(e.stream, bytes_max, rest)) return;
+    const auto known = kept_.find(rest.number);
+    if (known == kept_.end()) return;
+    begin(event::kind::data);
+    note(as_text(rest.data));
+    begin(event::kind::headers);
+    note(" end trailers");
+    for (const auto& [name, value] : known->second) note(name + "=" + value + ";");
+    note(" good");
+    engine_.take_rest(e.stream, rest);
   }
   bool read_repeated(header_fields& fields) {
     const auto known = kept_.find(engine_.header_block_number());
@@ -129,6 +159,7 @@ class reader {
   void note(std::string_view text) { trace_.append(text); }
 
   connection engine_;
+  const bool takes_;
   std::string trace_;
   std::map<std::uint32_t, header_fields> kept_;
   stream_ref data_of_ = no_stream;
@@ -150,7 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bytes_view rest = input.take(size);
   bytes.insert(bytes.end(), rest.begin(), rest.end());
 
-  reader whole(side), split(side);
+  reader whole(side), split(side, choice & 4);
   whole.read_at_once(bytes);
   split.read_in_pieces(bytes, fuzz::dice(lengths));
   fuzz::require(whole.trace() == split.trace() && whole.output() == split.output());

@@ -22,31 +22,33 @@ class generic_stub {
   /// Makes a unary call. The request must outlive the await.
   template <class Reply = bytes_message, class Request>
   [[nodiscard]] unary_call<Reply> unary(method_path path, const Request& request,
-                                        const call_options& options = {}) const {
+                                        const call_options& options = call_options::defaults()) const {
     return {channel_, path.unregistered(), request, options};
   }
   /// The same with a request that is moved in, and may be a temporary.
   template <class Reply = bytes_message, class Request>
     requires std::move_constructible<Request> && (!std::is_reference_v<Request> && !std::is_const_v<Request>)
-  [[nodiscard]] owning_unary_call<Request, Reply> unary(method_path path, Request&& request,
-                                                        const call_options& options = {}) const {
+  [[nodiscard]] owning_unary_call<Request, Reply> unary(
+      method_path path, Request&& request, const call_options& options = call_options::defaults()) const {
     return {channel_, path.unregistered(), std::move(request), options};
   }
   /// Makes a call with many requests and one reply.
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] client_streaming_call<Request, Reply> client_streaming(
-      method_path path, const call_options& options = {}) const {
+      method_path path, const call_options& options = call_options::defaults()) const {
     return {channel_, path.unregistered(), options};
   }
   /// Makes a call with one request, which is serialized at once, and many replies.
   template <class Reply = bytes_message, class Request>
-  [[nodiscard]] server_streaming_call<Reply> server_streaming(method_path path, const Request& request,
-                                                              const call_options& options = {}) const {
+  [[nodiscard]] server_streaming_call<Reply> server_streaming(
+      method_path path, const Request& request,
+      const call_options& options = call_options::defaults()) const {
     return {channel_, path.unregistered(), request, options};
   }
   /// Calls a method of any kind: a unary method is a stream with one message in each direction.
   template <class Request = bytes_message, class Reply = bytes_message>
-  [[nodiscard]] bidi_call<Request, Reply> bidi(method_path path, const call_options& options = {}) const {
+  [[nodiscard]] bidi_call<Request, Reply> bidi(method_path path,
+                                               const call_options& options = call_options::defaults()) const {
     return {channel_, path.unregistered(), options};
   }
 

@@ -107,6 +107,50 @@ TEST(Http2KeptFields, AreVoidOnceTheTableHasChanged) {
       << events;
 }
 
+// In one step, the same octets are written as by the three that it stands for.
+TEST(Http2KeptFields, AreSentInOneStep) {
+  alike in_one, in_three;
+  for (alike* a : {&in_one, &in_three})
+    while (!a->request()) {
+    }
+  const auto octets = [](alike& a, bool at_once) {
+    const stream_ref s = a.client.engine.open(&a.client);
+    if (at_once) {
+      EXPECT_TRUE(a.client.engine.send_fields(s, a.kept));
+    } else {
+      EXPECT_TRUE(a.client.engine.begin_headers(s));
+      EXPECT_TRUE(a.client.engine.add_fields(a.kept));
+      a.client.engine.end_headers(false);
+    }
+    std::string bytes(as_text(a.client.engine.output().pending()));
+    a.client.engine.output().clear();
+    a.server.feed(bytes);
+    return bytes;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(octets(in_one, true), octets(in_three, false));
+  EXPECT_EQ(in_one.server.events(), in_three.server.events());
+}
+
+TEST(Http2KeptFields, AreNotSentInOneStepIfTheTableHasChangedOrIsAboutTo) {
+  alike a;
+  while (!a.request()) {
+  }
+  const auto refused = [&a] {
+    const stream_ref s = a.client.engine.open(&a.client);
+    const bool sent = a.client.engine.send_fields(s, a.kept);
+    EXPECT_TRUE(a.client.engine.output().pending().empty());
+    a.client.engine.release(s);
+    return !sent;
+  };
+  EXPECT_TRUE(a.request("x-new", connection::indexing::index));
+  EXPECT_TRUE(refused()) << "the indexes have moved";
+  while (!a.request()) {
+  }
+  a.client.feed(settings({{1, 0}}));
+  a.client.engine.output().clear();
+  EXPECT_TRUE(refused()) << "a table size update is due";
+}
+
 TEST(Http2Send, BlocksOfExactlyOneFrameAndOneOctetMore) {
   for (const std::size_t size : {16384u, 16385u, 32768u, 32769u}) {
     busy_server s(1);
