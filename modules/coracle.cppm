@@ -140,6 +140,7 @@ module;
 #include <coracle/server/authorization_policy.hpp>
 #include <coracle/server/call_statistics.hpp>
 #include <coracle/server/generic_service.hpp>
+#include <coracle/server/handover_options.hpp>
 #include <coracle/server/http_request.hpp>
 #include <coracle/server/http_response.hpp>
 #include <coracle/server/http_route.hpp>
@@ -267,6 +268,7 @@ using coracle::first_of_range;
 using coracle::generator;
 using coracle::generic_service;
 using coracle::generic_stub;
+using coracle::handover_options;
 using coracle::health_service;
 using coracle::health_status;
 using coracle::http_handler;

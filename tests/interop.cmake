@@ -21,6 +21,10 @@ target_link_libraries(abuse_server PRIVATE echo_of_tests coracle::tls coracle_bu
 add_executable(restart_pair interop/restart_pair.cpp)
 target_link_libraries(restart_pair PRIVATE echo_of_tests coracle::coracle coracle_build Threads::Threads)
 
+# handover_pair, for tests/interop/handover_test.py and ./dev upgrades.
+add_executable(handover_pair interop/handover_pair.cpp)
+target_link_libraries(handover_pair PRIVATE echo_of_tests coracle::tls coracle_build Threads::Threads)
+
 # openapi_tool, for tests/interop/openapi_test.py.
 add_executable(openapi_tool interop/openapi_tool.cpp)
 target_link_libraries(openapi_tool PRIVATE coracle::coracle coracle_build protobuf::libprotobuf Threads::Threads)
@@ -75,7 +79,7 @@ if(CORACLE_BUILD_XDS)
   target_link_libraries(xds_peer PRIVATE coracle::xds coracle_build)
 endif()
 
-precompile_headers_of_program(restart_pair abuse_server openapi_tool web_server observed_server otlp_server observed_pair metrics_peer pages_server
+precompile_headers_of_program(restart_pair handover_pair abuse_server openapi_tool web_server observed_server otlp_server observed_pair metrics_peer pages_server
   balancing_client named_client)
 if(CORACLE_BUILD_XDS)
   precompile_headers_of_program(xds_peer)

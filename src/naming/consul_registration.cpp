@@ -30,6 +30,7 @@ class consul_entry final : public registry_entry {
         options_(std::move(options)),
         api_(options_->server, options_->credentials) {}
 
+  [[nodiscard]] const net::address& server() const noexcept override { return server_.address(); }
   [[nodiscard]] const std::string& text() const noexcept override { return text_; }
 
   task<status> enter() override {
@@ -106,5 +107,8 @@ void consul_registration::announce(runtime& on, const std::string& name, const c
 }
 
 void consul_registration::leaving() noexcept { state_->end(); }
+void consul_registration::replaced(std::span<const net::address> given_up) noexcept {
+  state_->pass_on(given_up);
+}
 
 }  // namespace coracle

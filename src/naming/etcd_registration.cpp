@@ -18,11 +18,13 @@ class etcd_entry final : public registry_entry {
  public:
   etcd_entry(const std::string& name, const client::endpoint& server,
              std::shared_ptr<const etcd_options> options)
-      : key_(name + "/" + server.address().to_string()),
+      : server_(server.address()),
+        key_(name + "/" + server.address().to_string()),
         text_(key_ + " in etcd"),
         value_(write_etcd_value(server)),
         session_(std::move(options)) {}
 
+  [[nodiscard]] const net::address& server() const noexcept override { return server_; }
   [[nodiscard]] const std::string& text() const noexcept override { return text_; }
 
   task<status> enter() override {
@@ -100,6 +102,7 @@ class etcd_entry final : public registry_entry {
     co_return done.status();
   }
 
+  const net::address server_;
   const std::string key_;
   const std::string text_;
   const std::string value_;
@@ -137,5 +140,8 @@ void etcd_registration::announce(runtime& on, const std::string& name, const cli
 }
 
 void etcd_registration::leaving() noexcept { state_->end(); }
+void etcd_registration::replaced(std::span<const net::address> given_up) noexcept {
+  state_->pass_on(given_up);
+}
 
 }  // namespace coracle

@@ -1,5 +1,6 @@
 #include "naming/registrations.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "client/connecting/backoff.hpp"
 #include "coracle/base/log.hpp"
@@ -46,38 +47,6 @@ task<status> left(registry_entry& entry) {
   }
 }
 
-// Until `ending` is set.
-task<> keep(registry_entry& entry, event<>& ending) {
-  client::backoff pauses;
-  bool failing = false;
-  bool was_entered = false;  // ever
-  while (!ending.is_set()) {
-    bool entered = false;
-    const time_point begun = loop::current()->now();
-    const status lost = co_await entered_and_held(entry, ending, entered);
-    if (entered) {
-      failing = false;
-      was_entered = true;
-      if (lost.ok()) break;
-      // An entry that is lost at once is not made anew each second.
-      if (loop::current()->now() - begun >= registrations::lease_time) pauses.reset();
-      registry_log().warning("the registration of ", entry.text(),
-                             " was lost: ", base::printable(lost.message()));
-    } else if (!std::exchange(failing, true)) {
-      registry_log().warning("cannot register ", entry.text(),
-                             ", and tries again: ", base::printable(lost.message()));
-    }
-    const duration pause = std::min(pauses.next(loop::current()->io().random()), register_pause_max);
-    const bool ended = co_await set_within(ending, pause);
-    if (ended) break;
-  }
-  const status removed = co_await left(entry);
-  if (removed.ok() && was_entered) registry_log().info("removed ", entry.text());
-  if (!removed.ok())
-    registry_log().warning("cannot remove ", entry.text(),
-                           ", which ends by itself: ", base::printable(removed.message()));
-}
-
 }  // namespace
 
 task<bool> set_within(event<>& e, duration d) {
@@ -85,9 +54,17 @@ task<bool> set_within(event<>& e, duration d) {
   co_return in_time.ok();
 }
 
+namespace {
+
+// All interfaces: 0.0.0.0 or [::].
+bool is_unspecified(const net::address& at) noexcept {
+  return at.is_ip() && std::ranges::all_of(at.ip_bytes(), [](std::uint8_t b) { return b == 0; });
+}
+
+}  // namespace
+
 void require_reachable(const net::address& at) {
-  const bool unspecified = std::ranges::all_of(at.ip_bytes(), [](std::uint8_t b) { return b == 0; });
-  CORACLE_REQUIRE(!at.is_ip() || (at.port() != 0 && !unspecified),
+  CORACLE_REQUIRE(!at.is_ip() || (at.port() != 0 && !is_unspecified(at)),
                   "clients cannot connect to the address to register: write an address of this machine, with "
                   "the port of the server, such as 10.0.0.1:50051, rather than * or 0.0.0.0 or port 0");
 }
@@ -112,17 +89,73 @@ class registrations::membership {
   event<>& ending_;
 };
 
+// Until `ending` is set.
+task<> registrations::keep(registrations& of, registry_entry& entry, event<>& ending) {
+  client::backoff pauses;
+  bool failing = false;
+  bool was_entered = false;  // ever
+  while (!ending.is_set()) {
+    bool entered = false;
+    const time_point begun = loop::current()->now();
+    const status lost = co_await entered_and_held(entry, ending, entered);
+    if (entered) {
+      failing = false;
+      was_entered = true;
+      if (lost.ok()) break;
+      // An entry that is lost at once is not made anew each second.
+      if (loop::current()->now() - begun >= registrations::lease_time) pauses.reset();
+      registry_log().warning("the registration of ", entry.text(),
+                             " was lost: ", base::printable(lost.message()));
+    } else if (!std::exchange(failing, true)) {
+      registry_log().warning("cannot register ", entry.text(),
+                             ", and tries again: ", base::printable(lost.message()));
+    }
+    const duration pause = std::min(pauses.next(loop::current()->io().random()), register_pause_max);
+    const bool ended = co_await set_within(ending, pause);
+    if (ended) break;
+  }
+  if (of.is_passed_on(entry.server())) {
+    registry_log().info("left ", entry.text(), " to the process that has taken over");
+    co_return;
+  }
+  const status removed = co_await left(entry);
+  if (removed.ok() && was_entered) registry_log().info("removed ", entry.text());
+  if (!removed.ok())
+    registry_log().warning("cannot remove ", entry.text(),
+                           ", which ends by itself: ", base::printable(removed.message()));
+}
+
 task<> registrations::run(std::shared_ptr<registrations> of,
                           std::function<std::unique_ptr<registry_entry>()> make) {
   event<> ending(*loop::current());
   const membership mine(*of, ending);
   const std::unique_ptr<registry_entry> entry = make();
-  co_await keep(*entry, ending);
+  co_await keep(*of, *entry, ending);
 }
 
 void registrations::begin(const std::shared_ptr<registrations>& of, runtime& on,
                           std::function<std::unique_ptr<registry_entry>()> make) {
   on.spawn(run(of, std::move(make)));
+}
+
+// Without memory for the list, everything is left: an entry that no process renews expires.
+void registrations::pass_on(std::span<const net::address> given_up) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    passed_on_ = true;
+    base::if_memory_allows([&] { given_up_.assign(given_up.begin(), given_up.end()); });
+  }
+  end();
+}
+
+// A server that listens on all interfaces is registered with one of its addresses, and behind a translation
+// of addresses with another one: what is not known to be given up is passed on.
+bool registrations::is_passed_on(const net::address& server) {
+  const std::lock_guard lock(mutex_);
+  return passed_on_ && std::ranges::none_of(given_up_, [&](const net::address& a) {
+           return a == server || (is_unspecified(a) && a.port() == server.port());
+         });
 }
 
 void registrations::end() noexcept {

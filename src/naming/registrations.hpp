@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class registry_entry {
   registry_entry(const registry_entry&) = delete;
   registry_entry& operator=(const registry_entry&) = delete;
   virtual ~registry_entry() = default;
+  // Where clients reach the server.
+  [[nodiscard]] virtual const net::address& server() const noexcept = 0;
   // For the log: "movies/10.0.0.1:50051 in etcd".
   [[nodiscard]] virtual const std::string& text() const noexcept = 0;
   [[nodiscard]] virtual task<status> enter() = 0;
@@ -50,14 +53,21 @@ class registrations {
                     std::function<std::unique_ptr<registry_entry>()> make);
   // From any thread.
   void end() noexcept;
+  // As end(), but leaves the entries to another process, which has made them anew, except those of servers at
+  // `given_up`, where it does not listen. From any thread.
+  void pass_on(std::span<const net::address> given_up) noexcept;
 
  private:
   class membership;
   static task<> run(std::shared_ptr<registrations> of, std::function<std::unique_ptr<registry_entry>()> make);
+  static task<> keep(registrations& of, registry_entry& entry, event<>& ending);
+  [[nodiscard]] bool is_passed_on(const net::address& server);
 
   std::mutex mutex_;
   std::vector<event<>*> endings_;  // one for each server, of its loop
   bool ended_ = false;
+  bool passed_on_ = false;
+  std::vector<net::address> given_up_;
 };
 
 }  // namespace coracle::naming

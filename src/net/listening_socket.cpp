@@ -40,7 +40,7 @@ result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const
   address bound = at;
   runtime_internal::raw_address raw;
   if (at.is_ip() && on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
-  return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::opened);
+  return std::make_unique<listening_socket>(on, handle, std::move(bound), sharing::exclusive);
 }
 
 result<std::unique_ptr<listening_socket>> listening_socket::adopt(loop& on, const inherited_socket& from) {
@@ -52,17 +52,23 @@ result<std::unique_ptr<listening_socket>> listening_socket::adopt(loop& on, cons
   runtime_internal::raw_address raw;
   address bound;
   if (on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
-  return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::inherited);
+  return std::make_unique<listening_socket>(on, handle, std::move(bound), sharing::shared);
 }
 
 listening_socket::~listening_socket() {
   CORACLE_ASSERT(!accepting,
                  "a listener was destroyed while a task waits in accept(): co_await close() first");
-  if (origin_ == origin::inherited) on.io().forget(socket);
-  // Removes the name first: a client that no longer finds it can create a new socket, and one that found it
-  // before still gets an answer.
-  else if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
+  release_address();
+  if (shared == sharing::shared) on.io().forget(socket);
   on.io().close(socket);
+}
+
+// Removes a name first: a client that no longer finds it can create a new socket, and one that found it
+// before still gets an answer.
+void listening_socket::release_address() noexcept {
+  if (shared == sharing::shared || std::exchange(released_, true)) return;
+  if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
+  else if (local.is_ip()) on.io().close_queue(socket);
 }
 
 accept_pause::accept_pause(loop& owner_loop) noexcept

@@ -8,6 +8,7 @@
 #include "coracle/net/address.hpp"
 #include "coracle/net/listener.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "net/acceptor.hpp"
 #include "runtime/backend.hpp"
 
 #include <coroutine>
@@ -52,17 +53,20 @@ class listening_socket {
                                                         const listen_options& options);
   // Adopts a socket that the service manager has opened; the socket and its file outlive this object.
   static result<std::unique_ptr<listening_socket>> adopt(loop& on, const inherited_socket& from);
-  enum class origin : bool { opened, inherited };
-  listening_socket(loop& owner_loop, runtime_internal::handle handle, address bound, origin from) noexcept
-      : on(owner_loop), socket(handle), local(std::move(bound)), origin_(from), pause(owner_loop) {}
+  listening_socket(loop& owner_loop, runtime_internal::handle handle, address bound,
+                   sharing with_others) noexcept
+      : on(owner_loop), socket(handle), local(std::move(bound)), shared(with_others), pause(owner_loop) {}
   listening_socket(const listening_socket&) = delete;
   listening_socket& operator=(const listening_socket&) = delete;
   ~listening_socket();
 
+  // Nothing is added to the queue of connections any more, unless the socket is shared. Idempotent.
+  void release_address() noexcept;
+
   loop& on;
   const runtime_internal::handle socket;
   const address local;
-  const origin origin_;
+  sharing shared;
   // Used by the listener. While an accept() is in flight, it waits for a connection or for the end of a
   // pause.
   bool accepting = false;
@@ -70,6 +74,9 @@ class listening_socket {
   accept_pause pause;
   bool exhaustion_logged = false;  // exhaustion was logged since the last connection
   coro::runnable* closer = nullptr;  // the close() that waits for the accept() to end
+
+ private:
+  bool released_ = false;
 };
 
 }  // namespace coracle::net

@@ -35,6 +35,8 @@ bool has_listener(const raw_address& at) noexcept {
 
 }  // namespace
 
+std::int64_t backend::accept_now(handle) noexcept { return -EAGAIN; }
+
 std::int64_t backend::adopt_listener(int descriptor) noexcept { return kernel::adopt_listener(descriptor); }
 std::int64_t backend::adopt_stream(int descriptor) noexcept { return kernel::adopt_stream(descriptor); }
 

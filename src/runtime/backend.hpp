@@ -96,7 +96,8 @@ class accept_source {
  public:
   // Passes a new, non-blocking handle, which the callee now owns.
   virtual void accepted(handle connection) noexcept = 0;
-  // Reports that no more connections will come: -errno, -ECANCELED after stop_accept(). Not called for errors
+  // Reports that no more connections will come: -errno, -ECANCELED after stop_accept(). Connections that were
+  // accepted before the stop are passed on first. Not called for errors
   // of a single connection (ECONNABORTED) or for exhaustion (EMFILE, ENFILE, ENOMEM, ENOBUFS): the backend
   // logs exhaustion, pauses for `accept_pause_time` and continues, so that these errors neither spin nor end
   // the listener.
@@ -188,6 +189,14 @@ class backend {
   // The number of bytes that arrived during a pause and are held in the process, where the backend cannot
   // leave them in the kernel.
   [[nodiscard]] virtual std::size_t held_bytes(const receive_source&) const noexcept { return 0; }
+
+  // Accepts one of the connections that wait in the kernel's queue of a listener on which no source or
+  // operation is in flight: a new handle, -EAGAIN if none waits, or another -errno. Does not wait.
+  virtual std::int64_t accept_now(handle listener) noexcept;
+  // From now on, nothing is added to the queue of a listener that is about to be closed: packets for it are
+  // dropped, and clients repeat those that open a connection. Concerns every descriptor of the socket. Has no
+  // effect without TCP.
+  virtual void close_queue(handle /*listener*/) noexcept {}
 
   // Descriptors. None of these functions block. They return errors as -errno.
   virtual std::int64_t open_stream(

@@ -169,13 +169,23 @@ int server::run() {
   runtime& rt = state_->owner;
   rt.spawn_on(rt.at(0), state_->serve_until_stopped());
   rt.run();
-  return 0;
+  const status failed = state_->handover_failure();
+  if (failed.ok()) return 0;
+  std::fprintf(stderr, "coracle: %s\n", std::string(failed.message()).c_str());
+  return 1;
 }
 
 void server::start() {
   state_->restore_sigterm();
+  state_->begin_handover();
   state_->owner.start();
 }
+
+void server::hand_over() {
+  CORACLE_REQUIRE(state_->start_successor(),
+                  "hand_over() needs server_options::handover and a listen() before");
+}
+
 void server::stop() noexcept { state_->request_stop(); }
 task<> server::drain(duration grace) { return state_->drain(grace); }
 

@@ -15,6 +15,7 @@
 #include "runtime/memory_limit.hpp"
 #include "runtime/repeated_lines.hpp"
 #include "runtime/runtime_core.hpp"
+#include "server/handover/handover.hpp"
 #include "server/server_instruments.hpp"
 #include "server/shard.hpp"
 
@@ -48,6 +49,8 @@ server_state::server_state(runtime& on, const server_options& o)
   routes.encodings = options.accepted_encodings.common(encoding_set::all());
   if (options.observer) add_observer(options.observer);
 }
+
+server_state::~server_state() = default;
 
 void server_state::add_observer(std::shared_ptr<server_observer> o) {
   observers.push_back(std::move(o));
@@ -153,6 +156,8 @@ void server_state::cancel_all() noexcept {
 void server_state::close() noexcept {
   registry_->remove(id);
   restore_sigterm();
+  if (handover_ && with_shard(0, [this](shard*) { handover_->end(); }))
+    owner.core().wait(handover_->finished);
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
     if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
@@ -207,7 +212,7 @@ void server_state::announce_leaving() {
 
 // Serves on while clients and registries learn that the server leaves.
 task<> server_state::leave() {
-  if (options.leave_time <= duration::zero()) co_return;
+  if (options.leave_time <= duration::zero() || (handover_ && handover_->replaced())) co_return;
   announce_leaving();
   record_event("leaving", rpc::traced_event::severity::info);
   static_cast<void>(co_await with_timeout(options.leave_time, until_hurry()));
@@ -215,12 +220,57 @@ task<> server_state::leave() {
 
 task<> server_state::until_hurry() { co_await hurry_; }
 
+void server_state::begin_handover() {
+  started_ = true;
+  if (!handover_) return;
+  static_cast<void>(handover_->take_early_signal());  // only run() handles signals
+  with_shard(0, [this](shard* s) {
+    if (s) handover_->begin(shared_from_this());
+  });
+}
+
+bool server_state::start_successor() {
+  if (!handover_) return false;
+  with_shard(0, [this](shard* s) {
+    if (s) handover_->start_successor();
+  });
+  return true;
+}
+
+status server_state::handover_failure() const { return handover_ ? handover_->failure() : status(); }
+
+task<> server_state::end_handover() {
+  if (!handover_ || !with_shard(0, [this](shard*) { handover_->end(); })) co_return;
+  co_await handover_->ended();
+}
+
+// The registration belongs to the successor, which has made it anew.
+void server_state::replaced(const std::vector<net::address>& given_up) noexcept {
+  if (!leaving_.exchange(true))
+    for (service* s : routes.services()) s->replaced(given_up);
+  record_event("replaced by another process", rpc::traced_event::severity::info);
+  spared_signal_ = !stop_requested_event_.is_set();
+  request_stop();
+}
+
+// The connections that have arrived at the listeners go to the loops before these begin to drain.
+task<> server_state::close_listeners() {
+  auto closed = std::make_shared<all_drained>(1, coro::this_executor());
+  const bool there = with_shard(0, [closed](shard* s) {
+    if (s) s->close_listeners([closed] { one_is_drained(closed); });
+    else one_is_drained(closed);
+  });
+  if (there) co_await closed->done;
+}
+
 task<> server_state::drain(duration grace) {
+  co_await end_handover();
   announce_leaving();
   if (!draining.exchange(true)) {
     record_event("draining", rpc::traced_event::severity::info);
     for (service* s : routes.services()) s->draining();
   }
+  co_await close_listeners();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [this, i, grace, all](shard* s) {
@@ -240,7 +290,11 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
   while (true) {
     const result<process_signal> s = co_await signals.next();
     if (!s) co_return;
-    if (stop_requested_event_.is_set()) {
+    if (*s == process_signal::user2) {
+      handover_->start_successor();
+    } else if (std::exchange(spared_signal_, false)) {
+      continue;
+    } else if (stop_requested_event_.is_set()) {
       hurry_.set();
       cancel_all();
     } else {
@@ -274,6 +328,7 @@ task<> server_state::watch_hangups(std::function<server_options()> read) {
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
+  co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
@@ -281,13 +336,20 @@ task<> server_state::drain_with_configured_grace() {
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
+  co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
 
 task<> server_state::serve_until_stopped() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  result<net::signal_watch> signals = net::signal_watch::open();
+  using enum process_signal;
+  result<net::signal_watch> signals = handover_ ? net::signal_watch::open({interrupt, terminate, user2})
+                                                : net::signal_watch::open({interrupt, terminate});
+  if (handover_) {
+    handover_->begin(alive);
+    if (handover_->take_early_signal()) handover_->start_successor();
+  }
   if (take_deferred_sigterm()) stop_requested_event_.set();  // from now on, the watch receives the signals
   if (!signals)
     owner.log().write(log_room::server, log_level::warning,
@@ -375,13 +437,30 @@ namespace {
 
 constexpr std::string_view inherited_scheme = "systemd:";
 
-using acceptors = std::vector<std::unique_ptr<net::acceptor>>;
+using opened_sockets = std::vector<opened_socket>;
+
+// What a predecessor has passed on; else a new socket.
+result<opened_socket> open_one(loop& on, const net::address& at, const net::listen_options& options,
+                               handover* passed) {
+  opened_socket one;
+  one.name.text = at.to_string();
+  if (passed) {
+    auto taken = passed->from().take(on, at);
+    if (!taken) return taken.status();
+    one.acceptor = *std::move(taken);
+    if (one.acceptor) return one;
+  }
+  auto opened = net::acceptor::open(on, at, options);
+  if (!opened) return opened.status();
+  one.acceptor = *std::move(opened);
+  return one;
+}
 
 // Listens on each address, all at one port. The first one is required; of the others, what the machine does
 // not have, such as IPv6, is left out.
-result<acceptors> open_all(loop& on, const std::vector<net::address>& addresses,
-                           net::listen_options options) {
-  acceptors opened;
+result<opened_sockets> open_all(loop& on, const std::vector<net::address>& addresses,
+                                net::listen_options options, handover* passed) {
+  opened_sockets opened;
   options.only_ipv6 = addresses.size() > 1;  // IPv4 has a socket of its own
   // A port that the system chooses for the first address may be in use at another one.
   for (int more_ports = 10;; --more_ports) {
@@ -389,8 +468,8 @@ result<acceptors> open_all(loop& on, const std::vector<net::address>& addresses,
     bool retry = false;
     for (const net::address& a : addresses) {
       const bool chosen = !opened.empty() && a.port() == 0;
-      auto one =
-          net::acceptor::open(on, chosen ? a.with_port(opened.front()->local_address().port()) : a, options);
+      const net::address at = chosen ? a.with_port(opened.front().acceptor->local_address().port()) : a;
+      auto one = open_one(on, at, options, passed);
       if (one) {
         opened.push_back(*std::move(one));
         continue;
@@ -401,26 +480,32 @@ result<acceptors> open_all(loop& on, const std::vector<net::address>& addresses,
       if (!retry)
         on.log()
             .in(log_room::server)
-            .warning("the server listens on ", opened.front()->local_address(), " alone: ", one.status());
+            .warning("the server listens on ", opened.front().acceptor->local_address(),
+                     " alone: ", one.status());
     }
     if (!retry) return opened;
   }
 }
 
-result<acceptors> open_at(loop& on, std::string_view text, const net::listen_options& options) {
+result<opened_sockets> open_at(loop& on, std::string_view text, const net::listen_options& options,
+                               handover* passed) {
   const result<std::vector<net::address>> addresses = net::parse_addresses(text);
   if (!addresses) return addresses.status();
-  return open_all(on, *addresses, options);
+  return open_all(on, *addresses, options, passed);
 }
 
-result<acceptors> adopt_inherited(loop& on, std::string_view name) {
+result<opened_sockets> adopt_inherited(loop& on, std::string_view name, handover* passed) {
+  if (passed) {
+    auto taken = passed->from().take_of_manager(on, name);
+    if (!taken || !taken->empty()) return taken;
+  }
   const auto inherited = net::inherited_sockets(name);
   if (!inherited) return inherited.status();
-  acceptors adopted;
+  opened_sockets adopted;
   for (const net::inherited_socket& s : *inherited) {
     auto one = net::acceptor::adopt(on, s);
     if (!one) return one.status();
-    adopted.push_back(*std::move(one));
+    adopted.push_back({*std::move(one), {true, s.name}});
   }
   return adopted;
 }
@@ -463,33 +548,44 @@ status server_state::ready_to_run() {
   return status::failed_precondition("the server has no address: call listen() before run()");
 }
 
+result<std::vector<opened_socket>> server_state::open_sockets(std::string_view text) {
+  loop& on = owner.at(0);
+  if (text.starts_with(inherited_scheme))
+    return adopt_inherited(on, text.substr(inherited_scheme.size()), handover_.get());
+  return open_at(on, text, {.reuse_port = options.reuse_port}, handover_.get());
+}
+
 status server_state::try_to_listen(std::string_view text, const server_credentials& credentials) {
   if (const status reason = credentials.failure(); !reason.ok()) return reason;
-  loop& on = owner.at(0);
-  const bool inherited = text.starts_with(inherited_scheme);
-  result<acceptors> opened = inherited ? adopt_inherited(on, text.substr(inherited_scheme.size()))
-                                       : open_at(on, text, {.reuse_port = options.reuse_port});
+  if (options.handover && !handover_) {
+    auto made = std::make_unique<handover>(*this);
+    if (const status failed = made->open(); !failed.ok()) return failed;
+    handover_ = std::move(made);
+  }
+  result<opened_sockets> opened = open_sockets(text);
   if (!opened) return opened.status();
   if (!loopback_reason.empty())
-    for (const auto& a : *opened)
-      if (!a->local_address().is_loopback()) return status::failed_precondition(loopback_reason);
+    for (const auto& o : *opened)
+      if (!o.acceptor->local_address().is_loopback()) return status::failed_precondition(loopback_reason);
   if (!std::exchange(listening, true)) {
-    port = opened->front()->local_address().port();
+    port = opened->front().acceptor->local_address().port();
     defer_sigterm();
   }
-  for (auto& a : *opened) {
-    addresses.push_back(a->local_address());
+  for (opened_socket& o : *opened) {
+    const net::address local = o.acceptor->local_address();
+    addresses.push_back(local);
     if (credentials.secure()) {
       const std::lock_guard held(secured_mutex_);
-      secured_.push_back({a->local_address(), credentials.security()});
+      secured_.push_back({local, credentials.security()});
     }
-    record_event("listening on " + a->local_address().to_string(), rpc::traced_event::severity::info);
+    record_event("listening on " + local.to_string(), rpc::traced_event::severity::info);
     // std::function and posted functions need copyable callables.
-    with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
+    with_shard(0, [held = std::make_shared<opened_socket>(std::move(o)),
                    security = credentials.security()](shard* s) {
       if (s) s->listen(std::move(*held), security);
     });
   }
+  if (started_) begin_handover();
   return {};
 }
 

@@ -36,6 +36,8 @@ namespace coracle::server_internal {
 // A9).
 [[nodiscard]] duration jittered(duration d, std::uint64_t random) noexcept;
 
+class handover;
+struct opened_socket;
 class shard;
 
 enum class memory_state : std::uint8_t { high, exceeded };
@@ -47,6 +49,7 @@ memory_quota quota_for(runtime& on, const server_options& options);
 class server_state : public std::enable_shared_from_this<server_state> {
  public:
   server_state(runtime& on, const server_options& o);
+  ~server_state();
 
   // --- any thread
   void make_shards();  // makes the shards; called once
@@ -58,6 +61,12 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // Defers SIGTERM from the first listen() on, until run() calls take_deferred_sigterm().
   void defer_sigterm();
   void will_run() noexcept { runs_ = true; }
+  // Nothing without server_options::handover.
+  void begin_handover();
+  // False if there is nothing to hand over.
+  [[nodiscard]] bool start_successor();
+  // Why a process must end that was to replace another one; OK if it may stay. After the loops have run.
+  [[nodiscard]] status handover_failure() const;
   // Whether a SIGTERM was deferred. If the program does not call run(), restore_sigterm() ends the
   // deferral.
   [[nodiscard]] bool take_deferred_sigterm() noexcept;
@@ -107,6 +116,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   [[nodiscard]] server_limits limits() const;
 
   // --- loop 0
+  // A successor has taken over all addresses but these: the server drains.
+  void replaced(const std::vector<net::address>& given_up) noexcept;
   // `security` is null for plaintext.
   void accepted(runtime_internal::handle connection,
                 const std::shared_ptr<security::server_security>& security) noexcept;
@@ -150,6 +161,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // Under reloading_.
   [[nodiscard]] std::shared_ptr<const live_options> made_of(const reloadable_options& o) const;
   task<> serve();
+  [[nodiscard]] result<std::vector<opened_socket>> open_sockets(std::string_view text);
+  [[nodiscard]] task<> end_handover();
+  [[nodiscard]] task<> close_listeners();
   void announce_leaving();
   task<> leave();
   task<> until_hurry();
@@ -169,6 +183,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
   std::vector<std::atomic<bool>> memory_requested_;
   std::atomic<bool> runs_{false};
+  std::atomic<bool> started_{false};  // by start()
   std::mutex deferred_sigterm_mutex_;
   std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
   std::atomic<std::size_t> connections_max_;  // server_limits::connections
@@ -177,6 +192,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   event<> stop_requested_event_;
   event<> hurry_;  // a second signal: leave_time is over
   std::atomic<bool> leaving_{false};
+  bool spared_signal_ =
+      false;  // the next signal finds a server that a successor has replaced: it hurries nothing
+  std::unique_ptr<handover> handover_;  // null: none, or no listen() yet
   bool serving_ = false;  // serve() waits for stop_requested_event_
 };
 

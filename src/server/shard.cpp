@@ -97,14 +97,15 @@ shard::~shard() {
   server_->forget(loop_);
 }
 
-void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security) {
+void shard::listen(opened_socket socket, std::shared_ptr<security::server_security> security) {
   if (draining_ || shutting_down_) return;
   listeners_.push_back(std::make_unique<server_listener>(
-      std::move(a), *server_,
+      std::move(socket), *server_,
       [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
       [this](server_listener& e) {
         shard& self = *this;  // this function is destroyed with the entrance
         std::erase_if(self.listeners_, [&](const auto& p) { return p.get() == &e; });
+        self.notify_listeners_closed();
         self.finish_if_empty();
       }));
 }
@@ -426,6 +427,38 @@ void shard::for_each_connection(F f) noexcept {
   for (const auto& [c, s] : connections_) numbered.emplace_back(s.id, c);
   std::sort(numbered.begin(), numbered.end());
   for (const auto& [number, c] : numbered) f(*c);
+}
+
+void shard::close_listeners(std::function<void()> then) {
+  when_listeners_closed_.push_back(std::move(then));
+  for (const auto& e : listeners_) e->close();
+  notify_listeners_closed();
+}
+
+void shard::notify_listeners_closed() noexcept {
+  if (listeners_.empty())
+    for (const auto& f : std::exchange(when_listeners_closed_, {})) f();
+}
+
+void shard::begin_goaways() noexcept {
+  get_goaway_.clear();
+  got_goaway_ = 0;
+  base::if_memory_allows([&] {
+    get_goaway_.reserve(connections_.size());
+    // One in memory has no address; its client is in this process.
+    for (const auto& [c, s] : connections_)
+      if (c->peer_address().kind() != net::address::family::none) get_goaway_.emplace_back(s.id, c);
+  });
+  std::sort(get_goaway_.begin(), get_goaway_.end());
+}
+
+void shard::send_goaways(std::size_t part, std::size_t parts) noexcept {
+  const std::size_t until = get_goaway_.size() * part / parts;
+  for (; got_goaway_ < until; ++got_goaway_) {
+    const auto [id, c] = get_goaway_[got_goaway_];
+    const auto at = connections_.find(c);
+    if (at != connections_.end() && at->second.id == id) c->drain();
+  }
 }
 
 void shard::begin_drain() noexcept {

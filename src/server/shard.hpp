@@ -14,6 +14,7 @@
 #include "server/call/call_set.hpp"
 #include "server/call/received_metadata.hpp"
 #include "server/call/server_load.hpp"
+#include "server/handover/succession.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
 
@@ -37,17 +38,28 @@ struct repeated_request;
 // is closed.
 class server_listener final : private net::acceptor_sink {
  public:
-  server_listener(std::unique_ptr<net::acceptor> a, server_state& of,
+  server_listener(opened_socket from, server_state& of,
                   std::function<void(runtime_internal::handle)> accepted,
                   std::function<void(server_listener&)> closed)
       : id_(rpc::channel_registry::next_id()),
-        acceptor_(std::move(a)),
+        acceptor_(std::move(from.acceptor)),
+        name_(std::move(from.name)),
         server_(of),
         accepted_(std::move(accepted)),
         closed_(std::move(closed)) {
     acceptor_->start(*this);
   }
   void close() noexcept { acceptor_->close(); }
+  // Stops accepting until resume(); connections wait. Returns whether `then` will be called, when those that
+  // were accepted before have been passed on.
+  bool pause(std::function<void()> then) {
+    paused_ = std::move(then);
+    return acceptor_->pause();
+  }
+  void resume() noexcept { acceptor_->resume(); }
+  void set_sharing(net::sharing with_others) noexcept { acceptor_->set_sharing(with_others); }
+  [[nodiscard]] int descriptor() const noexcept { return acceptor_->descriptor(); }
+  [[nodiscard]] const handover_protocol::socket_name& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const net::address& local_address() const noexcept { return acceptor_->local_address(); }
   [[nodiscard]] runtime_internal::socket_options options() const noexcept { return acceptor_->options(); }
@@ -61,10 +73,18 @@ class server_listener final : private net::acceptor_sink {
       server_.record_event(text, rpc::traced_event::severity::error);
     });
   }
-  void closed() noexcept override { closed_(*this); }
+  void paused() noexcept override {
+    if (const auto then = std::exchange(paused_, {})) then();
+  }
+  void closed() noexcept override {
+    paused();
+    closed_(*this);
+  }
 
   const std::uint64_t id_;
   std::unique_ptr<net::acceptor> acceptor_;
+  const handover_protocol::socket_name name_;
+  std::function<void()> paused_;
   server_state& server_;
   std::function<void(runtime_internal::handle)> accepted_;
   std::function<void(server_listener&)> closed_;
@@ -89,7 +109,17 @@ class shard final : public runtime_internal::loop_service,
   // Logs that a connection was closed on arrival because of a lack of memory.
   void note_refused_connection() noexcept;
   // `security` is null for plaintext.
-  void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security);
+  void listen(opened_socket socket, std::shared_ptr<security::server_security> security);
+  [[nodiscard]] const std::vector<std::unique_ptr<server_listener>>& listeners() const noexcept {
+    return listeners_;
+  }
+  // Closes the listening sockets, and calls `then` when the connections that had arrived at them have been
+  // passed on.
+  void close_listeners(std::function<void()> then);
+  // A successor has taken over: the connections that exist now, apart from those of this process, get GOAWAY.
+  void begin_goaways() noexcept;
+  // Sends it to the next of them, until `part` of `parts` have it.
+  void send_goaways(std::size_t part, std::size_t parts) noexcept;
   // Sends GOAWAY on every connection and waits for their calls; cancels the calls after `grace`. Ends when no
   // connection is left.
   [[nodiscard]] task<> drain(duration grace);
@@ -174,6 +204,7 @@ class shard final : public runtime_internal::loop_service,
                              const metadata& received, time_point deadline, bool& tried);
   void log_rejection(std::string_view reason);
   void begin_drain() noexcept;
+  void notify_listeners_closed() noexcept;
   task<> wait_until_empty();
   // In the order in which the connections were accepted, or in any order without memory: the order of
   // addresses would differ from run to run.
@@ -192,6 +223,9 @@ class shard final : public runtime_internal::loop_service,
   std::uint64_t calls_started_ = 0;
   time_point last_call_started_{};  // on closed connections
   std::vector<std::unique_ptr<server_listener>> listeners_;
+  std::vector<std::function<void()>> when_listeners_closed_;
+  std::vector<std::pair<std::uint64_t, transport::connection*>> get_goaway_;  // by id
+  std::size_t got_goaway_ = 0;  // how many of these
   std::unique_ptr<server_observer> observers_;  // several as one; null if there is none, or one
   const std::shared_ptr<memory_quota::usage> quota_;
   std::shared_ptr<const live_options> live_;  // null until the first connection

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,6 +92,7 @@ class etcd_registration final : public service {
   /// @cond  For the server.
   [[nodiscard]] method_table methods() const noexcept override { return {}; }
   void leaving() noexcept override;
+  void replaced(std::span<const net::address> given_up) noexcept override;
   /// @endcond
 
  private:

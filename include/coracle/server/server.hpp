@@ -111,6 +111,9 @@ class server {
   /// manager's, and so does the file of a UNIX socket. `credentials`: insecure() or
   /// coracle::tls::server_options().
   ///
+  /// With server_options::handover, the first listen() asks the process that serves for its sockets, and
+  /// waits for the answer; listen() then uses those that have the address.
+  ///
   /// The server accepts connections once the loops run. Fails if the address is in use, not permitted or
   /// malformed, with a message that says how to fix it; run() reports the failure as well.
   status listen(std::string_view address, server_credentials credentials);
@@ -152,10 +155,18 @@ class server {
   ///
   /// A drain accepts no new connections, sends GOAWAY on the open ones, and gives running calls
   /// server_options::drain_grace to end; a second signal cancels them at once. Returns the exit code of the
-  /// program: 0, or 1 after a line on stderr if a listen() failed or none was made.
+  /// program: 0, or 1 after a line on stderr if a listen() failed, or none was made, or the process that this
+  /// one was to replace went on serving.
+  ///
+  /// With server_options::handover, SIGUSR2 starts a successor: see hand_over().
   int run();
   /// Serves in the background on the runtime's own threads, without handling signals.
   void start();
+  /// Starts the program of this process once more, with its arguments and the environment of the first
+  /// listen(); the new process takes over as server_options::handover describes. Returns at once; the log
+  /// says why there is no successor. Throws usage_error without server_options::handover, and before
+  /// listen().
+  void hand_over();
   /// Begins to leave (server_options::leave_time), drains with server_options::drain_grace after that, and
   /// returns at once.
   void stop() noexcept;

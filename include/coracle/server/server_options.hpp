@@ -8,6 +8,7 @@
 #include "coracle/rpc/keepalive_options.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/server/admission_options.hpp"
+#include "coracle/server/handover_options.hpp"
 #include "coracle/server/memory_quota.hpp"
 #include "coracle/server/rate_limit.hpp"
 #include "coracle/server/server_limits.hpp"
@@ -89,6 +90,10 @@ class server_options {
   /// restart (SO_REUSEPORT): the kernel distributes new connections among them. All of them must set it, in
   /// processes of one user. UNIX sockets are never shared. Default: false.
   bool reuse_port = false;
+
+  /// How the next process takes the listening sockets over, so that an upgrade loses no call
+  /// (coracle/server/handover_options.hpp). Default: none.
+  std::optional<handover_options> handover;
 
   /// An observer that is notified of every call (coracle/server/server_observer.hpp). The server and its
   /// calls keep it. Default: none.

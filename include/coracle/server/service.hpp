@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/version.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/reader.hpp"
 #include "coracle/server/replies.hpp"
@@ -49,6 +50,10 @@ class service {
   /// The server was told to end: it goes on serving for server_options::leave_time, and then drains. Called
   /// once, on any thread, before draining(). Health checks and registries withdraw it here.
   virtual void leaving() noexcept {}
+  /// Another process has taken the server's addresses over (server_options::handover). Called once, on any
+  /// thread, in place of leaving(), before draining(). Registries leave the registration to the successor
+  /// here, except for the addresses in `given_up`, on which it does not listen.
+  virtual void replaced(std::span<const net::address> /*given_up*/) noexcept {}
   /// The server has begun to drain: it accepts no new connections, and gives its calls time to end. Called
   /// once, on any thread.
   virtual void draining() noexcept {}

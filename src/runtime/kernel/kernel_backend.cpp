@@ -2,6 +2,7 @@
 
 #include "coracle/base/impl/assert.hpp"
 
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/random.h>
@@ -184,6 +185,25 @@ std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept 
 }
 std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
   return address_by(::getpeername, h, out);
+}
+
+std::int64_t kernel_backend::accept_now(handle listener) noexcept {
+  for (;;) {
+    ++stats_.system_calls;
+    const int h = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (h >= 0) return h;
+    if (errno == EWOULDBLOCK) return -EAGAIN;
+    if (!is_fault_of_one_connection(errno)) return -errno;
+  }
+}
+
+// A filter of one instruction, which accepts no byte of a packet. A UNIX socket has no packets that a filter
+// sees.
+void kernel_backend::close_queue(handle listener) noexcept {
+  ++stats_.system_calls;
+  sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
+  const sock_fprog program{1, &drop};
+  ::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 // A UNIX socket rejects the option, and does not need it.

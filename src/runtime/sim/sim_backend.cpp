@@ -183,6 +183,14 @@ void sim_backend::stop_accept(runtime_internal::accept_source& source) noexcept 
   queue(a);
 }
 
+std::int64_t sim_backend::accept_now(runtime_internal::handle listener) noexcept {
+  if (is_cut_off()) return -EAGAIN;
+  socket& s = net_.at(host_, listener);
+  if (s.pending.empty()) return -EAGAIN;
+  if (net_.lacks_resource(host_, EMFILE)) return -EMFILE;
+  return net_.accept(s);
+}
+
 void sim_backend::start_receive(runtime_internal::handle connection,
                                 runtime_internal::receive_source& source) noexcept {
   auto* r = new receiving{&source, 0, this};

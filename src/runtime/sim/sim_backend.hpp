@@ -35,6 +35,7 @@ class sim_backend final : public runtime_internal::backend {
   void start_accept(runtime_internal::handle listener,
                     runtime_internal::accept_source& source) noexcept override;
   void stop_accept(runtime_internal::accept_source& source) noexcept override;
+  std::int64_t accept_now(runtime_internal::handle listener) noexcept override;
   void start_receive(runtime_internal::handle connection,
                      runtime_internal::receive_source& source) noexcept override;
   void pause_receive(runtime_internal::receive_source& source) noexcept override;

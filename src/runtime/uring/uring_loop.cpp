@@ -520,9 +520,7 @@ void uring_loop::stop_accept(accept_source& source) noexcept {
 
 void uring_loop::completed(acceptor_state& s, const completion& c) noexcept {
   if (!(c.flags & IORING_CQE_F_MORE)) s.armed = false;
-  if (c.result >= 0 && s.stopping) {
-    ::close(c.result);
-  } else if (c.result >= 0) {
+  if (c.result >= 0) {
     delivered_ = true;
     ++stats_.completions;
     not_exhausted();

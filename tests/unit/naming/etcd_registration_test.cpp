@@ -5,6 +5,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/naming/with_etcd.hpp"
 #include "coracle/naming/with_kubernetes.hpp"
+#include "coracle/net/address.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/server/generic_service.hpp"
 #include "coracle/server/server.hpp"
@@ -15,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -173,6 +175,28 @@ TEST_F(EtcdInTheSimulation, AFailedRegistrationLeavesNoKey) {
   world_.run_for(20s);
   EXPECT_THAT(etcd_.keys, IsEmpty());
   EXPECT_THAT(etcd_.leases, IsEmpty());
+}
+
+// The successor has put the key anew, with a lease of its own.
+TEST_F(EtcdInTheSimulation, AReplacedProcessRemovesOnlyWhatItsSuccessorDoesNotServe) {
+  using net::address;
+  struct {
+    const char* given_up;
+    bool removed;
+  } const cases[] = {{"10.0.0.2:50051", false}, {"10.0.0.1:50052", false}, {"0.0.0.0:50052", false},
+                     {"10.0.0.1:50051", true},  {"0.0.0.0:50051", true},   {"[::]:50051", true}};
+  for (const auto& c : cases) {
+    etcd_registration registration({"127.0.0.1:2379", insecure()});
+    registration.announce(host_, "movies", "10.0.0.1:50051");
+    world_.run_for(1s);
+    ASSERT_THAT(etcd_.keys, SizeIs(1));
+    const address given_up = address::parse(c.given_up).value();
+    registration.replaced(std::span(&given_up, 1));
+    world_.run_for(1s);
+    EXPECT_EQ(etcd_.keys.empty(), c.removed) << c.given_up;
+    etcd_.keys.clear();
+    etcd_.leases.clear();
+  }
 }
 
 class EtcdWithUsers : public EtcdInTheSimulation {

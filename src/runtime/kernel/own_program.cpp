@@ -1,0 +1,111 @@
+#include "runtime/kernel/own_program.hpp"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+extern "C" char** environ;
+
+namespace coracle::runtime_internal::kernel {
+
+namespace {
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& t : texts) all.push_back(const_cast<char*>(t.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string describe_end(int code) {
+  if (WIFSIGNALED(code)) return "was ended by signal " + std::to_string(WTERMSIG(code));
+  return "ended with exit code " + std::to_string(WEXITSTATUS(code));
+}
+
+}  // namespace
+
+own_program read_own_program() {
+  own_program own;
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  own.arguments = split_at_zeros({std::istreambuf_iterator<char>(file), {}});
+  for (char** v = environ; v && *v; ++v) own.environment.emplace_back(*v);
+  return own;
+}
+
+// posix_spawn() shares the memory until the exec, and copies no locks of other threads.
+std::int64_t start(const own_program& program, child_process& child) {
+  if (program.arguments.empty()) return -ENOENT;
+  std::vector<char*> words = pointers(program.arguments);
+  std::vector<char*> environment = pointers(program.environment);
+  sigset_t none;
+  ::sigemptyset(&none);
+  posix_spawnattr_t attributes;
+  if (const int error = ::posix_spawnattr_init(&attributes)) return -error;
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t id = 0;
+  // A name without a slash is looked up in PATH, as the shell did.
+  const int error =
+      ::posix_spawnp(&id, words.front(), nullptr, &attributes, words.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (error) return -error;
+  child.process_id = id;
+  child.end = owned_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
+  return 0;
+}
+
+void kill_at_once(const child_process& child) noexcept {
+  if (child.process_id <= 0) return;
+  if (child.end.is_open()) ::syscall(SYS_pidfd_send_signal, child.end.get(), SIGKILL, nullptr, 0);
+  else ::kill(static_cast<pid_t>(child.process_id), SIGKILL);
+}
+
+std::string take_end(const child_process& child) {
+  int code = 0;
+  pid_t found = 0;
+  do found = ::waitpid(static_cast<pid_t>(child.process_id), &code, WNOHANG);
+  while (found < 0 && errno == EINTR);
+  return found > 0 ? describe_end(code) : std::string();
+}
+
+bool is_first_process() noexcept { return ::getpid() == 1; }
+
+std::int64_t notify_service_manager(const std::string& message) noexcept {
+  const char* const path = std::getenv("NOTIFY_SOCKET");
+  if (!path || !*path) return 0;
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(path);
+  if (length >= sizeof to.sun_path || (path[0] != '/' && path[0] != '@')) return -EINVAL;
+  std::memcpy(to.sun_path, path, length);
+  if (path[0] == '@') to.sun_path[0] = '\0';
+  const owned_descriptor s(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!s.is_open()) return -errno;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  const ssize_t n = ::sendto(s.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
+                             reinterpret_cast<const sockaddr*>(&to), size);
+  return n < 0 ? -errno : 0;
+}
+
+}  // namespace coracle::runtime_internal::kernel

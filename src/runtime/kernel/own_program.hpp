@@ -1,0 +1,44 @@
+// own_program: starts the program of this process once more.
+#pragma once
+
+#include "runtime/kernel/packet_socket.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace coracle::runtime_internal::kernel {
+
+// How this process was started. A file that has replaced the program's since then is what start() runs.
+struct own_program {
+  std::vector<std::string> arguments;  // the first: the program, as it was named
+  std::vector<std::string> environment;
+};
+
+// Call it while no other thread changes the environment. Without arguments where the system does not tell
+// them.
+own_program read_own_program();
+
+// A child process. Neither the constructor nor the destructor waits; a child that was not killed goes on.
+struct child_process {
+  std::int64_t process_id = 0;
+  // Polls as readable when the child has ended. None where the kernel has no such descriptors.
+  owned_descriptor end;
+};
+
+// Starts the program with the standard streams of this process, no signal blocked, and no other descriptor
+// that is closed by exec. Returns 0 or -errno. Safe in a process with threads.
+std::int64_t start(const own_program& program, child_process& child);
+void kill_at_once(const child_process& child) noexcept;
+// Returns a sentence about the end of a child that has ended, "ended with exit code 3"; empty if it has not,
+// or if another part of the program has received its exit code.
+std::string take_end(const child_process& child);
+
+// Whether the end of this process ends the container that it runs in, or the system.
+bool is_first_process() noexcept;
+
+// Sends a message to the service manager (sd_notify(3)) where there is one (NOTIFY_SOCKET), such as
+// "READY=1". Does not wait. Returns 0, also without a service manager, or -errno.
+std::int64_t notify_service_manager(const std::string& message) noexcept;
+
+}  // namespace coracle::runtime_internal::kernel

@@ -1,0 +1,83 @@
+// handover: how a server is replaced by a new process: as a successor first, then as a predecessor.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/block_on.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/task.hpp"
+#include "runtime/kernel/own_program.hpp"
+#include "server/handover/succession.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace coracle::server_internal {
+
+class predecessor;
+class server_state;
+
+// Part of the state of a server with server_options::handover. Made by the first listen(), on any thread;
+// lives on loop 0 from begin() on.
+class handover {
+ public:
+  explicit handover(server_state& of);
+  handover(const handover&) = delete;
+  handover& operator=(const handover&) = delete;
+  ~handover();
+
+  // --- while the server is set up
+  // Blocks: see succession::begin(). From now on SIGUSR2 does not end the process.
+  [[nodiscard]] status open();
+  // Whether SIGUSR2 has arrived since then. Ends that. Idempotent.
+  [[nodiscard]] bool take_early_signal() noexcept;
+  [[nodiscard]] succession& from() noexcept { return from_; }
+
+  // --- loop 0
+  // The server serves from now on: takes possession of what a predecessor has passed on, then waits for
+  // successors. Idempotent. `alive` owns this object.
+  void begin(const std::shared_ptr<server_state>& alive);
+  // Starts the program of this process once more.
+  void start_successor() noexcept;
+  // The server ends: a successor that serves already gets everything, others get nothing. Sets ended().
+  void end() noexcept;
+  // Set when nothing more happens. Any loop may wait for it.
+  [[nodiscard]] event<>& ended() noexcept { return ended_; }
+  // The same, for runtime_core::wait().
+  coro::blocking_signal finished;
+  // Whether a successor has taken over.
+  [[nodiscard]] bool replaced() const noexcept { return replaced_; }
+  // Why this process must end, although it was not asked to.
+  [[nodiscard]] const status& failure() const noexcept { return failure_; }
+
+ private:
+  static task<> run(std::shared_ptr<server_state> alive, handover& self);
+  struct no_conversation;
+  task<> run_until_end();
+  task<> serve_path();
+  [[nodiscard]] task<> serve_successor(runtime_internal::kernel::owned_descriptor connection);
+  task<> watch_child();
+  [[nodiscard]] task<bool> until_child_settles();
+  [[nodiscard]] task<bool> become_owner();
+  void log(log_level level, const std::string& text) noexcept;
+  void release_path() noexcept;
+
+  server_state& server_;
+  const runtime_internal::kernel::own_program program_;
+  succession from_;
+  runtime_internal::kernel::owned_descriptor control_;
+  std::optional<runtime_internal::kernel::child_process> child_;  // the successor, until it has ended
+  predecessor* conversation_ = nullptr;  // in progress
+  std::int64_t early_signal_ = -1;  // the watch for SIGUSR2 until the server serves; negative: none
+  event<> ending_;
+  event<> ended_;
+  event<> child_wanted_;
+  event<> successor_serves_;
+  status failure_;
+  bool begun_ = false;
+  bool owns_path_ = false;
+  bool start_when_owner_ = false;  // start_successor() was called before this process had the path
+  bool replaced_ = false;
+};
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,264 @@
+#include "server/handover/predecessor.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/with_timeout.hpp"
+#include "net/io_wait.hpp"
+#include "server/shard.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::server_internal {
+
+namespace {
+
+namespace to_successor = handover_protocol;
+using runtime_internal::kernel::packet;
+
+// A process that connects asks at once. Others wait meanwhile.
+constexpr duration question_time = std::chrono::seconds(5);
+// GOAWAYs are sent in this rhythm: a part of the connections each time.
+constexpr duration goaway_tick = std::chrono::milliseconds(20);
+
+task<> until_set(event<>& e) { co_await e; }
+
+// Sets the event when the connection has something to read, or has ended.
+task<> watch_readable(int descriptor, bool& readable, event<>& changed) {
+  net::io_wait wait(*loop::current(), runtime_internal::operation::kind::poll_in, descriptor);
+  const std::int64_t outcome = co_await wait;
+  if (outcome == -ECANCELED) co_return;
+  readable = true;
+  changed.set();
+}
+
+task<> watch_event(event<>& of, event<>& changed) {
+  co_await of;
+  changed.set();
+}
+
+}  // namespace
+
+predecessor::predecessor(server_state& of, runtime_internal::kernel::owned_descriptor connection, int control,
+                         event<>& hurry, event<>& ready)
+    : server_(of),
+      on_(of.loop_of(0)),
+      connection_(std::move(connection)),
+      control_(control),
+      hurry_(hurry),
+      ready_(ready) {}
+
+predecessor::~predecessor() {
+  if (keeps_sockets_) {
+    resume_listeners();
+    share(false);
+  }
+  on_.io().forget(connection_.get());
+}
+
+void predecessor::log(log_level level, const std::string& text) {
+  server_.owner.log().write(log_room::server, level, text);
+}
+
+bool predecessor::is_trusted() {
+  const auto peer = runtime_internal::kernel::peer_of(connection_.get());
+  if (peer) peer_process_id_ = peer->process_id;
+  if (peer && runtime_internal::kernel::is_trusted(*peer)) return true;
+  log(log_level::warning,
+      "a process of another user (" +
+          (peer ? "user " + std::to_string(peer->user_id) + ", process " + std::to_string(peer->process_id)
+                : std::string("unknown")) +
+          ") asked for the sockets of the server, and gets none");
+  return false;
+}
+
+bool predecessor::send(message::kind what, std::string reason) {
+  message m;
+  m.type = what;
+  m.reason = std::move(reason);
+  return runtime_internal::kernel::send_packet(connection_.get(), to_successor::write(m)) >= 0;
+}
+
+namespace {
+
+task<std::int64_t> readable(int descriptor) {
+  net::io_wait wait(*loop::current(), runtime_internal::operation::kind::poll_in, descriptor);
+  co_return co_await wait;
+}
+
+}  // namespace
+
+task<std::optional<predecessor::message>> predecessor::receive(duration within, std::string& why_not) {
+  const result<std::int64_t> waited = co_await with_timeout(within, readable(connection_.get()));
+  if (!waited || *waited < 0) {
+    const coro::environment& here = co_await coro::this_environment();
+    if (here.stop.stop_requested()) throw coro::cancelled();
+    why_not = "took too long";
+    co_return std::nullopt;
+  }
+  packet got;
+  const std::int64_t received = runtime_internal::kernel::receive_packet(connection_.get(), got);
+  if (received == 0) why_not = "has ended";
+  if (received <= 0) {
+    if (why_not.empty()) why_not = "sent a malformed message";
+    co_return std::nullopt;
+  }
+  std::optional<message> m = to_successor::parse(got.text);
+  if (!m) why_not = "sent a malformed message";
+  co_return m;
+}
+
+// Returns the reason why it failed.
+std::string predecessor::pass_sockets(shard& s) {
+  for (const auto& l : s.listeners()) {
+    if (passed_.size() == to_successor::sockets_max) break;
+    message m;
+    m.type = message::kind::socket;
+    m.name = l->name();
+    if (runtime_internal::kernel::send_packet(connection_.get(), to_successor::write(m), l->descriptor()) < 0)
+      return "has ended, or takes nothing";
+    passed_.push_back(l->id());
+  }
+  share(true);
+  message control;
+  control.type = message::kind::control;
+  if (runtime_internal::kernel::send_packet(connection_.get(), to_successor::write(control), control_) < 0)
+    return "has ended, or takes nothing";
+  message end;
+  end.type = message::kind::end;
+  end.number = passed_.size();
+  if (runtime_internal::kernel::send_packet(connection_.get(), to_successor::write(end)) < 0)
+    return "has ended, or takes nothing";
+  return {};
+}
+
+// What the successor has is shared with it: neither process may take away what the other one serves.
+void predecessor::share(bool with_successor) noexcept {
+  shard* const s = server_.shard_of(on_);
+  if (!s) return;
+  for (const auto& l : s->listeners())
+    if (!l->name().of_manager && std::find(passed_.begin(), passed_.end(), l->id()) != passed_.end())
+      l->set_sharing(with_successor ? net::sharing::shared : net::sharing::exclusive);
+}
+
+std::vector<server_listener*> predecessor::taken(shard& s) {
+  std::vector<server_listener*> all;
+  for (const std::size_t i : taken_)
+    for (const auto& l : s.listeners())
+      if (i < passed_.size() && l->id() == passed_[i]) all.push_back(l.get());
+  return all;
+}
+
+// Connections that this process has accepted before it pauses are its own; the others wait for the successor.
+task<> predecessor::pause_listeners() {
+  shard* const s = server_.shard_of(on_);
+  if (!s) co_return;
+  auto paused = std::make_shared<event<>>(on_);
+  auto left = std::make_shared<std::size_t>(1);
+  const std::function<void()> one_less = [left, paused] {
+    if (--*left == 0) paused->set();
+  };
+  for (server_listener* l : taken(*s))
+    if (l->pause(one_less)) ++*left;
+  one_less();
+  co_await *paused;
+}
+
+void predecessor::resume_listeners() noexcept {
+  if (shard* const s = server_.shard_of(on_))
+    for (const auto& l : s->listeners()) l->resume();
+}
+
+// Returns whether the successor is still there at the end.
+task<bool> predecessor::send_goaways() {
+  const duration time = server_.options.handover->goaway_time;
+  const std::size_t parts =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(time / goaway_tick, 1, 1 << 20));
+  for (std::size_t i = 0; i < server_.size(); ++i)
+    server_.with_shard(i, [](shard* s) {
+      if (s) s->begin_goaways();
+    });
+  event<> changed(on_);
+  bool has_ended = false;
+  const coro::environment& here = co_await coro::this_environment();
+  scope watching(here);
+  watching.spawn(watch_readable(connection_.get(), has_ended, changed));
+  watching.spawn(watch_event(hurry_, changed));
+  const time_point start = on_.now();
+  std::exception_ptr stopped;
+  try {
+    for (std::size_t part = 1; part <= parts && !changed.is_set(); ++part) {
+      for (std::size_t i = 0; i < server_.size(); ++i)
+        server_.with_shard(i, [part, parts](shard* s) {
+          if (s) s->send_goaways(part, parts);
+        });
+      const time_point next =
+          start + time / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(part);
+      static_cast<void>(co_await with_timeout(next - on_.now(), until_set(changed)));
+    }
+  } catch (...) {
+    stopped = std::current_exception();
+  }
+  watching.request_stop();
+  co_await watching.join();
+  if (stopped) std::rethrow_exception(stopped);
+  co_return !has_ended;
+}
+
+task<bool> predecessor::run() {
+  if (!is_trusted()) co_return false;
+  const std::string who = "the successor, process " + std::to_string(peer_process_id_) + ", ";
+  std::string why_not;
+  const time_point begin = on_.now();
+  const std::optional<message> question = co_await receive(question_time, why_not);
+  if (!question || question->type != message::kind::take) {
+    log(log_level::warning, "process " + std::to_string(peer_process_id_) +
+                                " connected to the handover path, and did not ask for the sockets" +
+                                (why_not.empty() ? "" : ": it " + why_not));
+    co_return false;
+  }
+  if (question->number != to_successor::version) {
+    send(message::kind::refused, "it speaks version " + std::to_string(to_successor::version) +
+                                     " of the protocol, not " + std::to_string(question->number));
+    log(log_level::warning, who + "speaks an unknown version of the protocol");
+    co_return false;
+  }
+  shard* const s = server_.shard_of(on_);
+  if (!s) co_return false;
+  log(log_level::info, who + "takes the listening sockets");
+  why_not = pass_sockets(*s);
+  std::optional<message> ready;
+  if (why_not.empty())
+    ready = co_await receive(server_.options.handover->start_time - (on_.now() - begin), why_not);
+  if (!ready || ready->type != message::kind::ready) {
+    if (why_not.empty()) why_not = "sent a malformed message";
+    send(message::kind::refused, "the successor " + why_not);
+    log(log_level::error, who + why_not + " before it served: this process goes on serving");
+    co_return false;
+  }
+  ready_.set();
+  taken_ = ready->indices;
+  co_await pause_listeners();
+  const bool told = send(message::kind::go);
+  log(log_level::info, who + "serves: this process sends GOAWAY to its clients");
+  const bool still_there = told && co_await send_goaways();
+  if (!still_there) {
+    send(message::kind::refused, "the connection has ended");
+    log(log_level::error, who + "has ended within goaway_time: this process goes on serving");
+    co_return false;
+  }
+  // What the successor does not serve ends with this process.
+  keeps_sockets_ = false;
+  if (shard* const now = server_.shard_of(on_)) {
+    const std::vector<server_listener*> given = taken(*now);
+    for (const auto& l : now->listeners())
+      if (std::find(given.begin(), given.end(), l.get()) == given.end()) {
+        given_up_.push_back(l->local_address());
+        if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
+      }
+  }
+  send(message::kind::done);
+  log(log_level::info, who + "has taken over: this process drains and ends");
+  co_return true;
+}
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,70 @@
+// predecessor: the side of the process that is replaced: one conversation with a successor.
+#pragma once
+
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/task.hpp"
+#include "runtime/kernel/packet_socket.hpp"
+#include "server/handover/protocol.hpp"
+#include "server/server_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coracle::server_internal {
+
+class server_listener;
+class shard;
+
+// Passes the sockets of a server on to a process that has connected, until the process has everything or has
+// failed. Lives in the coroutine that serves the path of a handover, on loop 0.
+class predecessor {
+ public:
+  // `hurry`: the server was told to end; a successor that serves already then gets everything at once.
+  // `ready`: set when the successor serves.
+  predecessor(server_state& of, runtime_internal::kernel::owned_descriptor connection, int control,
+              event<>& hurry, event<>& ready);
+  ~predecessor();
+
+  // True if the successor has everything; the server must drain then. Otherwise the server serves as before,
+  // and the log says why.
+  [[nodiscard]] task<bool> run();
+  [[nodiscard]] std::int64_t peer_process_id() const noexcept { return peer_process_id_; }
+  [[nodiscard]] bool has_passed_sockets() const noexcept { return !passed_.empty(); }
+  // The conversation is cut off, and the sockets are the successor's from now on.
+  void leave_sockets() noexcept { keeps_sockets_ = false; }
+  // After run() returned true: the addresses that the successor does not serve.
+  [[nodiscard]] const std::vector<net::address>& given_up() const noexcept { return given_up_; }
+
+ private:
+  using message = handover_protocol::message;
+
+  [[nodiscard]] bool is_trusted();
+  [[nodiscard]] task<std::optional<message>> receive(duration within, std::string& why_not);
+  bool send(message::kind what, std::string reason = {});
+  [[nodiscard]] std::string pass_sockets(shard& s);
+  // The listeners that the successor has, as far as they still exist.
+  [[nodiscard]] std::vector<server_listener*> taken(shard& s);
+  [[nodiscard]] task<> pause_listeners();
+  void resume_listeners() noexcept;
+  [[nodiscard]] task<bool> send_goaways();
+  void share(bool with_successor) noexcept;
+  void log(log_level level, const std::string& text);
+
+  server_state& server_;
+  loop& on_;
+  const runtime_internal::kernel::owned_descriptor connection_;
+  const int control_;
+  event<>& hurry_;
+  event<>& ready_;
+  std::int64_t peer_process_id_ = 0;
+  std::vector<std::uint64_t> passed_;  // the ids of the listeners, in the order of the messages
+  std::vector<std::size_t> taken_;  // which of them the successor serves
+  std::vector<net::address> given_up_;
+  bool keeps_sockets_ = true;
+};
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,194 @@
+#include "server/handover/succession.hpp"
+
+#include "net/io_error.hpp"
+#include "net/io_wait.hpp"
+#include "net/raw_address.hpp"
+#include "server/handover/path.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace coracle::server_internal {
+
+namespace {
+
+namespace protocol_of = handover_protocol;
+namespace kernel = runtime_internal::kernel;
+using message_kind = protocol_of::message::kind;
+
+// The predecessor answers when its loop runs next, unless it hangs, or deals with a peer that says nothing.
+constexpr duration answer_time = std::chrono::seconds(20);
+// For another process that takes the path at the same time, which takes much less.
+constexpr duration lock_time = std::chrono::seconds(2);
+constexpr auto lock_pause = std::chrono::milliseconds(5);
+
+std::int64_t say(int to, message_kind what, std::vector<std::size_t> indices = {}) {
+  protocol_of::message m;
+  m.type = what;
+  m.number = protocol_of::version;
+  m.indices = std::move(indices);
+  return kernel::send_packet(to, protocol_of::write(m));
+}
+
+}  // namespace
+
+status succession::failure(std::int64_t error, std::string_view action) const {
+  return path_failure(error, path_, action);
+}
+
+status succession::begin() {
+  if (status invalid = check_path(path_); !invalid.ok()) return invalid;
+  if (status failed = lock(); !failed.ok()) return failed;
+  const std::int64_t opened = kernel::connect_for_packets(path_);
+  if (opened == -ENOENT || opened == -ECONNREFUSED) return take_path();
+  if (opened < 0) return failure(opened, "connecting to the process that serves");
+  connection_ = kernel::owned_descriptor(static_cast<int>(opened));
+  return receive_sockets();
+}
+
+status succession::lock() {
+  const time_point end = clock_.now() + lock_time;
+  const std::string name = path_ + ".lock";
+  for (;;) {
+    const std::int64_t taken = kernel::take_lock(name);
+    if (taken >= 0) {
+      lock_ = kernel::owned_descriptor(static_cast<int>(taken));
+      return {};
+    }
+    if (taken != -EAGAIN) return failure(taken, "creating PATH.lock");
+    if (clock_.now() >= end)
+      return status::failed_precondition(
+          "another process takes over at the handover path " + path_ +
+          ": wait until the last handover has finished before you start a further one");
+    std::this_thread::sleep_for(lock_pause);  // sleeps on purpose: no event tells when the file is free
+  }
+}
+
+status succession::take_path() {
+  if (status failed = remove_stale_socket(path_); !failed.ok()) return failed;
+  const std::int64_t opened = kernel::listen_for_packets(path_);
+  if (opened < 0) return failure(opened, "creating the socket");
+  control_ = kernel::owned_descriptor(static_cast<int>(opened));
+  return {};
+}
+
+status succession::receive_sockets() {
+  const auto peer = kernel::peer_of(connection_.get());
+  if (!peer || !kernel::is_trusted(*peer))
+    return status::permission_denied("the process at the handover path " + path_ +
+                                     " belongs to another user: use a folder that only this user may write");
+  const auto broken = [this](std::string_view what) {
+    return status::unavailable("the process at the handover path " + path_ + " " + std::string(what) +
+                               ": if it does not serve any more, end it, and start again");
+  };
+  if (say(connection_.get(), message_kind::take) < 0) return broken("has ended");
+  const time_point end = clock_.now() + answer_time;
+  for (;;) {
+    const duration left = end - clock_.now();
+    const std::int64_t waited = kernel::wait_for_packet(connection_.get(), left);
+    if (waited == -ETIMEDOUT) return broken("does not answer");
+    kernel::packet got;
+    const std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+    if (received == -EAGAIN) continue;
+    if (received <= 0) return broken("has ended, or sends malformed messages");
+    std::optional<protocol_of::message> m = protocol_of::parse(got.text);
+    if (m && m->type == message_kind::refused)
+      return status::failed_precondition("the process at the handover path " + path_ +
+                                         " passes nothing on: " + m->reason);
+    if (m && m->type == message_kind::end && m->number == sockets_.size() && control_.is_open()) return {};
+    const bool passes = m && got.descriptor.is_open();
+    if (passes && m->type == message_kind::socket && sockets_.size() < protocol_of::sockets_max) {
+      sockets_.push_back({std::move(got.descriptor), std::move(m->name), {}});
+    } else if (passes && m->type == message_kind::control) {
+      control_ = std::move(got.descriptor);
+    } else {
+      return broken("sends malformed messages");
+    }
+  }
+}
+
+namespace {
+
+net::address local_address_of(loop& on, int descriptor) {
+  runtime_internal::raw_address raw;
+  return on.io().local_address(descriptor, raw) < 0 ? net::address() : net::from_raw(raw);
+}
+
+}  // namespace
+
+result<std::unique_ptr<net::acceptor>> succession::take(loop& on, const net::address& wanted) {
+  const std::string text = wanted.to_string();
+  for (passed_socket& s : sockets_) {
+    if (s.taken || s.name.of_manager) continue;
+    if (s.local == net::address()) s.local = local_address_of(on, s.descriptor.get());
+    const bool any_port = wanted.is_ip() && wanted.port() == 0;
+    if (any_port ? s.name.text != text : s.local != wanted) continue;
+    result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
+    if (adopted) s.taken = true;
+    return adopted;
+  }
+  return std::unique_ptr<net::acceptor>();
+}
+
+result<std::vector<opened_socket>> succession::take_of_manager(loop& on, std::string_view name) {
+  std::vector<opened_socket> all;
+  for (passed_socket& s : sockets_) {
+    if (!s.name.of_manager || (!name.empty() && s.name.text != name)) continue;
+    result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
+    if (!adopted) return adopted.status();
+    s.taken = true;
+    all.push_back({*std::move(adopted), s.name});
+  }
+  return all;
+}
+
+task<result<handover_protocol::message>> succession::next_message() {
+  net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, connection_.get());
+  const std::int64_t waited = co_await readable;
+  if (waited == -ECANCELED) co_return readable.ended_early();
+  kernel::packet got;
+  const std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+  std::optional<protocol_of::message> m;
+  if (received > 0) m = protocol_of::parse(got.text);
+  if (!m) co_return status::unavailable("the predecessor has ended");
+  co_return *std::move(m);
+}
+
+task<status> succession::take_possession() {
+  if (!has_predecessor()) co_return status();
+  std::vector<std::size_t> taken;
+  for (std::size_t i = 0; i < sockets_.size(); ++i)
+    if (sockets_[i].taken) taken.push_back(i);
+  sockets_.clear();  // what was not taken stays with the predecessor
+  const status outcome = co_await until_possession(std::move(taken));
+  loop::current()->io().forget(connection_.get());
+  connection_ = kernel::owned_descriptor();
+  co_return outcome;
+}
+
+// A predecessor that ends without a word was killed, or was told to end: this process has its sockets, and
+// goes on. The path may have been removed with it.
+task<status> succession::until_possession(std::vector<std::size_t> taken) {
+  bool over = say(connection_.get(), message_kind::ready, std::move(taken)) < 0;
+  while (!over) {
+    const result<protocol_of::message> m = co_await next_message();
+    if (m.status().code() == status_code::cancelled) co_return m.status();
+    if (m && m->type == message_kind::refused)
+      co_return status::failed_precondition("the predecessor goes on: " + m->reason);
+    if (m && m->type == message_kind::done) co_return status();
+    over = !m || m->type != message_kind::go;
+  }
+  control_ = kernel::owned_descriptor();
+  const status taken_over = take_path();
+  co_return taken_over;
+}
+
+kernel::owned_descriptor succession::take_control() noexcept {
+  lock_ = kernel::owned_descriptor();
+  return std::move(control_);
+}
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,80 @@
+// succession: the side of the new process: it takes the listening sockets of the process that it replaces.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "net/acceptor.hpp"
+#include "runtime/kernel/packet_socket.hpp"
+#include "server/handover/protocol.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::server_internal {
+
+// A listening socket with what it was made for.
+struct opened_socket {
+  std::unique_ptr<net::acceptor> acceptor;
+  handover_protocol::socket_name name;
+};
+
+// Owns the path of a handover, or what it has got from the process that owns it. Belongs to the handover of a
+// server. begin() and the functions that take sockets run while the server is set up, on any thread; the
+// others on loop 0. Neither the constructor nor the destructor blocks. If it is destroyed before
+// take_possession(), the predecessor goes on serving.
+class succession {
+ public:
+  succession(const runtime& clock, std::string path) : clock_(clock), path_(std::move(path)) {}
+
+  // Blocks. Connects to the process at the path and takes its sockets, or takes the path if there is no such
+  // process. Fails with a message that says how to fix it.
+  [[nodiscard]] status begin();
+  [[nodiscard]] bool has_predecessor() const noexcept { return connection_.is_open(); }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // The socket that listens at the address; null if there is none. A wanted port of 0 stands for a socket
+  // that was made for port 0.
+  [[nodiscard]] result<std::unique_ptr<net::acceptor>> take(loop& on, const net::address& wanted);
+  // Those of the service manager that have this name, or all for an empty name.
+  [[nodiscard]] result<std::vector<opened_socket>> take_of_manager(loop& on, std::string_view name);
+
+  // Tells the predecessor that the server serves, and waits until everything belongs to this process. Fails
+  // if the predecessor goes on instead: this process must end then.
+  [[nodiscard]] task<status> take_possession();
+
+  // The descriptor at which successors connect; from now on the caller's. Others may take the path, too.
+  [[nodiscard]] runtime_internal::kernel::owned_descriptor take_control() noexcept;
+
+ private:
+  struct passed_socket {
+    runtime_internal::kernel::owned_descriptor descriptor;
+    handover_protocol::socket_name name;
+    net::address local;
+    bool taken = false;
+  };
+
+  [[nodiscard]] status lock();
+  // Binds the path, where no process listens.
+  [[nodiscard]] status take_path();
+  [[nodiscard]] status receive_sockets();
+  [[nodiscard]] status failure(std::int64_t error, std::string_view action) const;
+  [[nodiscard]] task<status> until_possession(std::vector<std::size_t> taken);
+  [[nodiscard]] task<result<handover_protocol::message>> next_message();
+
+  const runtime& clock_;
+  const std::string path_;
+  runtime_internal::kernel::owned_descriptor lock_;
+  runtime_internal::kernel::owned_descriptor connection_;  // to the predecessor
+  runtime_internal::kernel::owned_descriptor control_;
+  std::vector<passed_socket> sockets_;
+};
+
+}  // namespace coracle::server_internal

@@ -1,0 +1,217 @@
+// handover_pair serve PATH ADDRESS... | call ADDRESS: a server that new processes replace, and a client whose
+// calls must not notice. The server is configured by the environment, which its successors inherit:
+//
+//   HANDOVER_LOOPS      the number of loops; default 1
+//   HANDOVER_GOAWAY_MS  handover_options::goaway_time; default 100
+//   HANDOVER_START_MS   handover_options::start_time; default 60,000
+//   HANDOVER_CERTS      a folder with server.pem and server.key: TLS; the client reads ca.pem there
+//   HANDOVER_MOOD       a file that says what a successor does: "exit" before it serves, "hang" before it
+//                       serves, or "die" once it serves; each start reads it
+//
+// The client makes calls without retries until its input ends. It answers each line of its input with what it
+// has made and lost so far.
+#include "echo.coracle.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/server.hpp"
+#include "coracle/tls.hpp"
+
+#include <unistd.h>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string variable(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+std::string mood() {
+  std::ifstream file(variable("HANDOVER_MOOD", "/dev/null"));
+  std::string text;
+  file >> text;
+  return text;
+}
+
+// Answers with the number of its process.
+class echoing final : public echo::rpc::Echo::service {
+  coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+    echo::Text reply = request;
+    co_await coracle::sleep_for(2ms);  // so that an upgrade meets calls
+    reply.set_text(std::to_string(::getpid()));
+    co_return reply;
+  }
+  coracle::replies<echo::Text> Chat(coracle::server_context&, coracle::reader<echo::Text> texts) override {
+    echo::Text one;
+    while (co_await texts.read(one)) co_yield one;
+    co_return coracle::status();
+  }
+  void replaced(std::span<const coracle::net::address> given_up) noexcept override {
+    std::printf("replaced %d, gives up %zu addresses\n", ::getpid(), given_up.size());
+    std::fflush(stdout);
+  }
+  void leaving() noexcept override {
+    std::printf("leaving %d\n", ::getpid());
+    std::fflush(stdout);
+  }
+};
+
+int serve(int count, char** words) {
+  const std::string what = mood();
+  if (what == "exit") return 3;
+  if (what == "hang")
+    std::this_thread::sleep_for(1h);  // sleeps on purpose: a program that hangs at its start
+  coracle::server_options options;
+  options.handover.emplace(words[0]);
+  options.handover->goaway_time = std::chrono::milliseconds(std::stoi(variable("HANDOVER_GOAWAY_MS", "100")));
+  options.handover->start_time = std::chrono::milliseconds(std::stoi(variable("HANDOVER_START_MS", "60000")));
+  const std::string certificates = variable("HANDOVER_CERTS", "");
+  coracle::server_credentials credentials = coracle::insecure();
+  if (!certificates.empty()) {
+    coracle::tls::server_options tls;
+    tls.certificates = {
+        coracle::tls::key_pair::files(certificates + "/server.pem", certificates + "/server.key")};
+    credentials = tls;
+  }
+  echoing service;
+  coracle::runtime loops(static_cast<std::size_t>(std::stoi(variable("HANDOVER_LOOPS", "1"))));
+  coracle::server server(loops, options);
+  server.add(service);
+  for (int i = 1; i < count; ++i) {
+    const coracle::status outcome = server.listen(words[i], credentials);
+    if (outcome.ok())
+      std::printf("process %d listening on 127.0.0.1:%u\n", ::getpid(), unsigned{server.port()});
+    else std::printf("%s\n", outcome.to_string().c_str());
+  }
+  std::fflush(stdout);
+  // Once it serves and its predecessor sends GOAWAYs.
+  std::thread dying;
+  if (what == "die")
+    dying = std::thread([] {
+      std::this_thread::sleep_for(300ms);  // sleeps on purpose: dies at a time that nothing announces
+      std::_Exit(4);
+    });
+  const int code = server.run();
+  std::printf("process %d has ended with %d\n", ::getpid(), code);
+  std::fflush(stdout);
+  if (dying.joinable()) dying.detach();
+  return code;
+}
+
+// What the callers, on the channel's thread, report to the reader.
+struct tally {
+  std::atomic<int> calls{0};
+  std::atomic<int> streams{0};
+  std::atomic<int> connections{0};
+  std::atomic<int> lost{0};
+  std::atomic<int> answered_by{0};  // the last process
+  std::atomic<bool> over{false};
+  std::atomic<int> running{0};
+  void lose(const char* what, const coracle::status& why) {
+    ++lost;
+    std::fprintf(stderr, "lost: %s: %s\n", what, why.to_string().c_str());
+  }
+};
+
+coracle::channel_credentials credentials() {
+  const std::string certificates = variable("HANDOVER_CERTS", "");
+  if (certificates.empty()) return coracle::insecure();
+  coracle::tls::client_options tls;
+  tls.cas = {coracle::tls::pem_source::file(certificates + "/ca.pem")};
+  return tls;
+}
+
+coracle::task<> call_until_over(echo::rpc::Echo::stub server, tally& t) {
+  for (int i = 0; !t.over; ++i) {
+    echo::Text request;
+    request.set_count(i);
+    const auto reply = co_await server.Say(request);
+    if (!reply || reply->count() != i) t.lose("a call", reply.status());
+    else t.answered_by = std::stoi(reply->text());
+    ++t.calls;
+  }
+  --t.running;
+}
+
+// Each stream lasts longer than an upgrade sends GOAWAYs.
+coracle::task<> stream_until_over(echo::rpc::Echo::stub server, tally& t) {
+  while (!t.over) {
+    auto chat = server.Chat();
+    echo::Text text;
+    int answers = 0;
+    for (int i = 0; i < 20; ++i) {
+      text.set_count(i);
+      const coracle::status sent = co_await chat.write(text);
+      if (!sent.ok()) break;
+      const auto answer = co_await chat.next();
+      if (!answer.ok() || !*answer || (*answer)->count() != i) break;
+      ++answers;
+      co_await coracle::sleep_for(10ms);
+    }
+    const coracle::status end = co_await chat.finish();
+    if (answers != 20 || !end.ok()) t.lose("a stream", end);
+    ++t.streams;
+  }
+  --t.running;
+}
+
+// A new connection for each call.
+coracle::task<> connect_until_over(std::string address, tally& t) {
+  while (!t.over) {
+    const coracle::channel fresh(coracle::loop::current()->owner(), address, credentials());
+    const echo::rpc::Echo::stub server(fresh);
+    const echo::Text request;
+    const auto reply = co_await server.Say(request);
+    if (!reply) t.lose("a connection", reply.status());
+    ++t.connections;
+  }
+  --t.running;
+}
+
+void report(const tally& t) {
+  std::printf("calls %d streams %d connections %d lost %d by %d\n", t.calls.load(), t.streams.load(),
+              t.connections.load(), t.lost.load(), t.answered_by.load());
+  std::fflush(stdout);
+}
+
+int call(const std::string& address) {
+  coracle::runtime loops;
+  std::vector<coracle::channel> channels;
+  tally t;
+  for (int i = 0; i < 4; ++i) {
+    const coracle::channel& one = channels.emplace_back(loops, address, credentials());
+    t.running += 2;
+    loops.spawn(call_until_over(echo::rpc::Echo::stub(one), t));
+    loops.spawn(stream_until_over(echo::rpc::Echo::stub(one), t));
+  }
+  ++t.running;
+  loops.spawn(connect_until_over(address, t));
+  loops.start();
+  for (std::string line; std::getline(std::cin, line);) report(t);
+  t.over = true;
+  while (t.running > 0) std::this_thread::sleep_for(1ms);  // sleeps on purpose: until the last call has ended
+  report(t);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string_view role = count > 2 ? words[1] : "";
+  if (role == "serve" && count > 3) return serve(count - 2, words + 2);
+  if (role == "call" && count == 3) return call(words[2]);
+  std::fputs("handover_pair serve PATH ADDRESS... | call ADDRESS\n", stderr);
+  return 2;
+}

@@ -1,0 +1,318 @@
+"""A server that a new process replaces, while clients call it that never retry: no call is lost, and no connection refused. And
+successors that fail, after which the old process goes on as if nothing had been."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import pytest
+
+from certificates import Certificates
+from handovers import ENDED, LISTENING, SENDS_GOAWAY, STEP_LIMIT_S, Caller, Generations, expect_none_lost
+from programs import START_LIMIT_S, backends, own
+
+GOES_ON = re.compile(r"this process goes on serving")
+
+
+@pytest.fixture(params=backends())
+def env(request):
+    return {"CORACLE_BACKEND": request.param}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "handover"
+
+
+@pytest.mark.parametrize("loops", [1, 3])
+def test_no_call_is_lost(env, path, loops):
+    env = {**env, "HANDOVER_LOOPS": str(loops)}
+    with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        port = server.port
+        for _ in range(3):
+            caller.makes_some()
+            server.upgrade()
+            caller.until(lambda now: now["by"] == server.current)
+        caller.makes_some()
+        tally = expect_none_lost(caller)
+        assert tally["by"] == server.current, "the process that answered last"
+        assert server.port == port
+        assert server.stop_current() == 0
+        assert not path.exists(), "the last process removes its socket"
+        assert sum("replaced" in line for line in server.said) == 3, "replaced() runs once in each old process"
+        assert sum("leaving" in line for line in server.said) == 1, "leaving() runs in the last process alone"
+
+
+def test_tls_and_several_addresses(env, path, tmp_path):
+    Certificates(tmp_path)
+    env = {**env, "HANDOVER_CERTS": str(tmp_path)}
+    file = tmp_path / "listener"
+    with Generations(path, "localhost:0", f"unix:{file}", env=env) as server:
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            server.upgrade()
+            caller.until(lambda now: now["by"] == server.current)
+            expect_none_lost(caller)
+        assert stat.S_ISSOCK(os.stat(file).st_mode), "the file of the UNIX socket is the successor's"
+        assert server.stop_current() == 0
+        assert not file.exists()
+
+
+def test_a_unix_socket_under_load(env, path, tmp_path):
+    address = f"unix:{tmp_path}/listener"
+    with Generations(path, address, env=env) as server, Caller(address, env) as caller:
+        for _ in range(2):
+            caller.makes_some()
+            server.upgrade()
+        caller.until(lambda now: now["by"] == server.current)
+        expect_none_lost(caller)
+
+
+def test_a_process_that_is_started_by_hand_takes_over(env, path):
+    with Generations(path, "127.0.0.1:0", env=env) as old, Caller(f"127.0.0.1:{old.port}", env) as caller:
+        caller.makes_some()
+        with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
+            old.wait_for(ENDED, STEP_LIMIT_S)
+            caller.until(lambda now: now["by"] == new.current)
+            expect_none_lost(caller)
+            assert new.stop_current() == 0
+
+
+def replaced_by_nobody(server, caller):
+    server.wait_for(GOES_ON, STEP_LIMIT_S)
+    caller.makes_some()
+    assert caller.now()["by"] == server.first, "the process that answers"
+
+
+@pytest.mark.parametrize("mood", ["exit", "hang"])
+def test_a_successor_that_fails_changes_nothing(env, path, tmp_path, mood):
+    file = tmp_path / "mood"
+    env = {**env, "HANDOVER_MOOD": str(file), "HANDOVER_START_MS": "700"}
+    with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        file.write_text(mood)
+        for _ in range(2):
+            caller.makes_some()
+            server.signal(signal.SIGUSR2)
+            replaced_by_nobody(server, caller)
+        expect_none_lost(caller)
+
+
+def test_the_old_process_goes_on_when_the_new_one_dies(env, path, tmp_path):
+    """What the new process had accepted dies with it, and nothing else."""
+    file = tmp_path / "mood"
+    env = {**env, "HANDOVER_MOOD": str(file), "HANDOVER_GOAWAY_MS": "20000"}
+    with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        file.write_text("die")
+        for _ in range(2):
+            caller.makes_some()
+            server.signal(signal.SIGUSR2)
+            server.wait_for(GOES_ON, STEP_LIMIT_S)
+            caller.until(lambda now: now["by"] == server.first)
+        file.write_text("")
+        caller.makes_some()
+        before = caller.now()["lost"]
+        server.upgrade_with_goaway_time_cut_short()
+        caller.until(lambda now: now["by"] == server.current)
+        tally, errors = caller.end()
+        assert tally["lost"] == before, errors
+        assert "refused" not in errors
+
+
+def test_a_replaced_file_is_what_runs(env, path, tmp_path):
+    program = tmp_path / "program"
+    program.symlink_to(own("handover_pair"))
+    with Generations(path, "127.0.0.1:0", env=env, program=[program]) as server:
+        program.unlink()
+        program.write_text(f'#!/bin/sh\necho the new program\nexec {own("handover_pair")} "$@"\n')
+        program.chmod(0o755)
+        server.upgrade()
+        assert "the new program" in server.said
+
+
+def test_of_two_successors_one_takes_over(env, path):
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "4000"}) as old:
+        with Caller(f"127.0.0.1:{old.port}", env) as caller:
+            caller.makes_some()
+            words = [own("handover_pair"), "serve", path, f"127.0.0.1:{old.port}"]
+            with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
+                late = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, timeout=STEP_LIMIT_S)
+                assert late.returncode == 1
+                assert "another process takes over" in late.stderr
+                old.wait_for(ENDED, STEP_LIMIT_S)
+                caller.until(lambda now: now["by"] == new.current)
+                expect_none_lost(caller)
+
+
+def test_signals_of_a_replaced_process(env, path):
+    """A SIGTERM ends goaway_time, and cancels nothing: streams last until their ends."""
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            server.upgrade_with_goaway_time_cut_short()
+            caller.until(lambda now: now["by"] == server.current)
+            expect_none_lost(caller)
+
+
+def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):
+    """Silence, nonsense, too much, and an end at each step."""
+    with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        def connection():
+            peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            peer.settimeout(STEP_LIMIT_S)
+            peer.connect(str(path))
+            return peer
+
+        for first in (b"x", b"take", b"take 99999999999999999999", b"take 1 2", b"ready", b"\0" * 1024, b"t" * 1025, b"done"):
+            with connection() as peer:
+                peer.send(first)
+                assert peer.recv(100) == b"", f"the answer to {first[:20]}"
+        with connection() as peer:
+            peer.send(b"take 2")
+            assert peer.recv(1000).startswith(b"refused ")
+        for answer in (b"ready 5 4", b"ready 64", b"ready x", b"go", b"take 1", b""):
+            with connection() as peer:
+                peer.send(b"take 1")
+                got = []
+                while not got or not got[-1].startswith(b"end"):
+                    message, descriptors, _, _ = socket.recv_fds(peer, 1000, 4)
+                    for one in descriptors:
+                        os.close(one)
+                    got.append(message)
+                assert [m.split()[0] for m in got] == [b"socket", b"control", b"end"]
+                if answer:
+                    peer.send(answer)
+                    assert peer.recv(1000).startswith(b"refused ")
+        connection().close()
+        with connection():  # says nothing, and is left after a while
+            server.upgrade()
+        caller.until(lambda now: now["by"] == server.current)
+        expect_none_lost(caller)
+
+
+def test_only_the_user_may_connect(env):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # others find the path in it
+        path = pathlib.Path(folder) / "handover"
+        with Generations(path, "127.0.0.1:0", env=env) as server:
+            assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+            path.chmod(0o666)
+            script = (f"import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect({str(path)!r})\n"
+                      "try: s.send(b'take 1'); print(s.recv(99))\n"
+                      "except ConnectionError as error: print(b'')")
+            stranger = subprocess.run([sys.executable, "-c", script], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
+                                      timeout=STEP_LIMIT_S)
+            assert stranger.stdout == "b''\n", stranger.stderr
+            server.wait_for(re.compile("a process of another user"), STEP_LIMIT_S)
+
+
+@pytest.mark.parametrize("make, text", [
+    (lambda at: at / "no/such/folder/handover", "create the folder"),
+    (lambda at: at / ("x" * 120), "limit 102"),
+    (lambda at: "relative", "absolute path"),
+    (lambda at: (at / "file").write_text("") and None or at / "file", "not a socket"),
+])
+def test_a_path_that_cannot_be_is_an_error(env, tmp_path, make, text):
+    done = subprocess.run([own("handover_pair"), "serve", make(tmp_path), "127.0.0.1:0"], env={**os.environ, **env}, capture_output=True,
+                          text=True, timeout=START_LIMIT_S)
+    assert done.returncode == 1
+    assert text in done.stderr
+
+
+def test_a_killed_server_leaves_a_path_that_the_next_takes(env, path):
+    with Generations(path, "127.0.0.1:0", env=env) as server:
+        server.signal(signal.SIGKILL)
+        server.process.wait()
+        assert path.exists()
+        with Generations(path, "127.0.0.1:0", env=env) as following:
+            following.upgrade()
+            assert following.stop_current() == 0
+
+
+def test_a_killed_predecessor_leaves_its_sockets(env, path):
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        old = server.current
+        server.signal(signal.SIGUSR2)
+        server.current = int(server.wait_for(LISTENING, STEP_LIMIT_S)[1])
+        server.wait_for(SENDS_GOAWAY, STEP_LIMIT_S)
+        os.kill(old, signal.SIGKILL)
+        server.wait_for(re.compile("has taken over at"), STEP_LIMIT_S)
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            expect_none_lost(caller)
+        assert server.stop_current() == 0
+
+
+def test_the_service_manager_hears_of_it(env, path, tmp_path):
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.settimeout(STEP_LIMIT_S)
+    manager.bind(str(tmp_path / "notify"))
+    with manager, Generations(path, "127.0.0.1:0", env={**env, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as server:
+        assert manager.recv(100) == b"READY=1"
+        server.upgrade()
+        assert {manager.recv(100), manager.recv(100)} == {b"READY=1", f"MAINPID={server.current}".encode()}
+        assert server.stop_current() == 0
+        assert manager.recv(100) == b"STOPPING=1"
+
+
+# As a service manager starts a program whose socket it has opened.
+ACTIVATION = """import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_FDNAMES="grpc", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_sockets_of_the_service_manager_are_passed_on(env, path):
+    program = [sys.executable, "-c", ACTIVATION, own("handover_pair")]
+    with Generations(path, "systemd:grpc", env=env, program=program) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        for _ in range(2):  # the second successor has it from one that has it from another process
+            caller.makes_some()
+            server.upgrade()
+        caller.until(lambda now: now["by"] == server.current)
+        expect_none_lost(caller)
+        assert server.stop_current() == 0
+
+
+def test_grpcio_stays_without_errors(env, path):
+    """grpcio's client sees GOAWAY again and again, in the middle of calls and streams."""
+    grpc = pytest.importorskip("grpc", reason="./dev peers installs it")
+    with Generations(path, "127.0.0.1:0", env=env) as server:
+        answered_by, over = [], threading.Event()
+
+        def make_calls(channel):
+            say = channel.unary_unary("/echo.Echo/Say")
+            while not over.is_set():
+                answered_by.append(int(say(b"", timeout=STEP_LIMIT_S)[2:]))  # the field `text`
+
+        def make_streams(channel):
+            chat = channel.stream_stream("/echo.Echo/Chat")
+            while not over.is_set():
+                text = b"\x0a\x05hello"
+                assert list(chat(iter([text] * 100), timeout=STEP_LIMIT_S)) == [text] * 100
+
+        with grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel, concurrent.futures.ThreadPoolExecutor() as pool:
+            callers = [pool.submit(make, channel) for make in (make_calls, make_calls, make_streams, make_streams)]
+            try:
+                for _ in range(5):
+                    server.upgrade()
+                    end = time.monotonic() + STEP_LIMIT_S
+                    while server.current not in answered_by[-2:]:
+                        assert time.monotonic() < end, "the successor answers no call"
+                        time.sleep(0.005)
+            finally:
+                over.set()
+            for caller in callers:
+                caller.result(STEP_LIMIT_S)  # raises what a call raised
