@@ -161,6 +161,7 @@ void server_state::close() noexcept {
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
     if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
+  if (handover_) handover_->release();
   // No call is left. A channel in this process may keep the state itself for longer.
   interceptors.clear();
   options.observer.reset();
@@ -250,6 +251,7 @@ void server_state::replaced(const std::vector<net::address>& given_up) noexcept 
     for (service* s : routes.services()) s->replaced(given_up);
   record_event("replaced by another process", rpc::traced_event::severity::info);
   spared_signal_ = !stop_requested_event_.is_set();
+  hurry_.set();  // no client has to learn anything within leave_time any more
   request_stop();
 }
 
@@ -271,6 +273,7 @@ task<> server_state::drain(duration grace) {
     for (service* s : routes.services()) s->draining();
   }
   co_await close_listeners();
+  if (handover_) handover_->release();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [this, i, grace, all](shard* s) {
@@ -328,7 +331,7 @@ task<> server_state::watch_hangups(std::function<server_options()> read) {
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  co_await end_handover();
+  if (handover_ && handover_->is_being_replaced()) co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
@@ -336,7 +339,7 @@ task<> server_state::drain_with_configured_grace() {
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
-  co_await end_handover();
+  if (handover_ && handover_->is_being_replaced()) co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }

@@ -1,41 +1,83 @@
 // Connections that have arrived in the kernel's queue when a server ends: they are served, not reset.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
-
-#include "coracle/coro/latch.hpp"
-#include "coracle/coro/sleep.hpp"
+#include "support/raw_frames.hpp"
 
 #include <gtest/gtest.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace coracle::testing_support::queued_connections_test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
+namespace frames = raw_frames;
 
 constexpr std::size_t connections = 20;
 
-// The connections that wait to be accepted at a port: the kernel shows them as the receive queue of the
-// listening socket.
-std::size_t queued_at(std::uint16_t port) {
-  std::ifstream table("/proc/net/tcp");
-  char local[32];
-  std::snprintf(local, sizeof local, "0100007F:%04X", unsigned{port});
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream columns(line);
-    std::string number, at, peer, state, queues;
-    columns >> number >> at >> peer >> state >> queues;
-    if (at == local && state == "0A") return std::stoul(queues.substr(queues.find(':') + 1), nullptr, 16);
+// A client that has sent its request before it has heard of the server.
+class impatient_client {
+ public:
+  explicit impatient_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    send(frames::greeting() + frames::head("/echo.Echo/SayAtOnce", 1) +
+         frames::frame(frames::data, frames::end_stream, 1, "\0\0\0\0\0"s));
   }
-  return 0;
-}
+  impatient_client(const impatient_client&) = delete;
+  impatient_client& operator=(const impatient_client&) = delete;
+  ~impatient_client() { ::close(socket_); }
+
+  // Answers PINGs until the call has its response and the server has sent its last GOAWAY. Returns whether
+  // that happened.
+  bool gets_response() {
+    bool answered = false;
+    for (int goaways = 0; !answered || goaways < 2;) {
+      std::string head;
+      std::string payload;
+      if (!receive(head, 9)) return false;
+      const std::size_t bytes =
+          static_cast<std::uint8_t>(head[1]) * 256u + static_cast<std::uint8_t>(head[2]);
+      if (!receive(payload, bytes)) return false;
+      if (head[3] == frames::ping && head[4] != frames::ack)
+        send(frames::frame(frames::ping, frames::ack, 0, payload));
+      if (head[3] == frames::headers && (head[4] & frames::end_stream)) answered = true;
+      if (head[3] == frames::goaway) ++goaways;
+    }
+    return true;
+  }
+
+ private:
+  void send(const std::string& bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  bool receive(std::string& into, std::size_t bytes) {
+    into.resize(bytes);
+    for (std::size_t at = 0; at < bytes;) {
+      const ssize_t n = ::recv(socket_, into.data() + at, bytes - at, 0);
+      if (n <= 0) return false;
+      at += static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+
+  const int socket_;
+};
 
 class queued_connections : public every_backend {
  protected:
@@ -43,37 +85,26 @@ class queued_connections : public every_backend {
 };
 INSTANTIATE_TEST_SUITE_P(On, queued_connections, kernel_kinds, queued_connections::case_name);
 
-struct callers {
-  static task<> call(std::string address, std::vector<status>& outcomes, latch& ended) {
-    const channel to(loop::current()->owner(), address, insecure());
-    echo::Text request;
-    request.set_text("hello");
-    const auto reply = co_await echo_stub(to).Say(request, within(60s));
-    outcomes.push_back(reply.status());
-    ended.count_down();
-  }
-  static task<> all_ended(latch& ended) { co_await ended; }
-  static task<> until_queued(std::uint16_t port) {
-    while (queued_at(port) < connections)
-      co_await sleep_for(1ms);  // sleeps on purpose: no event tells when a connection has arrived
-  }
-};
-
 TEST_P(queued_connections, AreServedByAServerThatDrains) {
   echo_service service;
   server s(rt());
   s.add(service);
   ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
-  const std::string address = "127.0.0.1:" + std::to_string(s.port());
-  runtime clients(1);
-  std::vector<status> outcomes;
-  latch ended(connections);
-  for (std::size_t i = 0; i < connections; ++i) clients.spawn(callers::call(address, outcomes, ended));
-  // The loops of the server have not run yet.
-  sync_wait(clients, clients.at(0), callers::until_queued(s.port()));
+  // The loops of the server have not run yet: connect() has put each connection into the queue.
+  std::vector<std::unique_ptr<impatient_client>> clients;
+  for (std::size_t i = 0; i < connections; ++i)
+    clients.push_back(std::make_unique<impatient_client>(s.port()));
+  std::array<bool, connections> answered{};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < connections; ++i)
+    threads.emplace_back([&, i] {
+      answered.at(i) = clients[i]->gets_response();
+      clients[i].reset();
+    });
+  s.stop();  // before the loop accepts
   run(s.drain(60s));
-  sync_wait(clients, clients.at(0), callers::all_ended(ended));
-  for (const status& outcome : outcomes) EXPECT_EQ(outcome, status());
+  for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < connections; ++i) EXPECT_TRUE(answered.at(i)) << "connection " << i;
 }
 
 }  // namespace

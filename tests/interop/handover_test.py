@@ -239,6 +239,20 @@ def test_a_killed_server_leaves_a_path_that_the_next_takes(env, path):
             assert following.stop_current() == 0
 
 
+@pytest.mark.parametrize("pause_s", [0, 0.002, 0.005, 0.01, 0.05])
+def test_a_process_that_starts_while_the_old_one_ends_serves(env, path, pause_s):
+    """Wherever the old process is in its end: it passes its sockets on, or has closed them."""
+    with Generations(path, "127.0.0.1:0", env=env) as old:
+        old.signal(signal.SIGTERM)
+        time.sleep(pause_s)
+        with Generations(path, f"127.0.0.1:{old.port}", env=env) as new, Caller(f"127.0.0.1:{new.port}", env) as caller:
+            old.wait_for(ENDED, STEP_LIMIT_S)
+            caller.makes_some()
+            expect_none_lost(caller)
+            assert path.exists(), "the new process has the path"
+            assert new.stop_current() == 0
+
+
 def test_a_killed_predecessor_leaves_its_sockets(env, path):
     with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
         old = server.current

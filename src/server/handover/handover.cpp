@@ -47,7 +47,7 @@ handover::handover(server_state& of)
 
 handover::~handover() {
   static_cast<void>(take_early_signal());
-  release_path();
+  release();
 }
 
 status handover::open() {
@@ -77,10 +77,9 @@ void handover::log(log_level level, const std::string& text) noexcept {
 }
 
 // A successor that has the path keeps it.
-void handover::release_path() noexcept {
-  if (std::exchange(owns_path_, false))
-    base::if_memory_allows([&] { static_cast<void>(remove_stale_socket(from_.path())); });
-  if (begun_ && control_.is_open()) server_.loop_of(0).io().forget(control_.get());
+void handover::release() noexcept {
+  if (!owns_path_.exchange(false)) return;
+  base::if_memory_allows([&] { static_cast<void>(remove_stale_socket(from_.path())); });
   control_ = kernel::owned_descriptor();
 }
 
@@ -94,7 +93,6 @@ void handover::end() noexcept {
   if (ending_.is_set()) return;
   ending_.set();
   if (begun_) return;
-  release_path();
   ended_.set();
   finished.set();
 }
@@ -106,7 +104,8 @@ task<> handover::run([[maybe_unused]] std::shared_ptr<server_state> alive, hando
     // The runtime stops.
   }
   if (!self.replaced_) static_cast<void>(kernel::notify_service_manager("STOPPING=1"));
-  self.release_path();
+  if (self.control_.is_open()) self.server_.loop_of(0).io().forget(self.control_.get());
+  if (!self.owns_path_) self.control_ = kernel::owned_descriptor();
   self.ended_.set();
   self.finished.set();
 }
@@ -149,7 +148,7 @@ task<bool> handover::become_owner() {
       if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
   if (replaces) log(log_level::info, "this process has taken over at " + from_.path());
   static_cast<void>(kernel::notify_service_manager("READY=1"));
-  if (std::exchange(start_when_owner_, false)) start_successor();
+  if (std::exchange(start_later_, false)) start_successor();
   co_return true;
 }
 
@@ -162,6 +161,7 @@ task<> handover::serve_path() {
     const std::int64_t accepted = kernel::accept_packets(control_.get());
     if (accepted < 0) continue;
     co_await serve_successor(kernel::owned_descriptor(static_cast<int>(accepted)));
+    if (std::exchange(start_later_, false)) start_successor();
   }
 }
 
@@ -202,12 +202,13 @@ void handover::start_successor() noexcept {
   base::if_memory_allows([&] {
     if (replaced_ || ending_.is_set())
       return log(log_level::info, "no successor is started: the server ends");
-    if (!control_.is_open()) {
-      start_when_owner_ = true;
+    if (child_ || successor_serves_.is_set())
+      return log(log_level::warning, "no successor is started: the last handover has not finished");
+    // A process that this one has not started may be about to take over, or to fail.
+    if (!control_.is_open() || (conversation_ && conversation_->has_passed_sockets())) {
+      start_later_ = true;
       return;
     }
-    if (child_ || (conversation_ && conversation_->has_passed_sockets()))
-      return log(log_level::warning, "no successor is started: the last handover has not finished");
     if (kernel::is_first_process())
       return log(log_level::error,
                  "no successor is started: this is process 1, with which its container ends. Start the new "

@@ -8,6 +8,7 @@
 #include "runtime/kernel/own_program.hpp"
 #include "server/handover/succession.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,14 +40,20 @@ class handover {
   void begin(const std::shared_ptr<server_state>& alive);
   // Starts the program of this process once more.
   void start_successor() noexcept;
-  // The server ends: a successor that serves already gets everything, others get nothing. Sets ended().
+  // The server ends: a successor that serves already gets everything, others get nothing. Leads to ended().
   void end() noexcept;
+  // Whether a successor serves already, and this process goes on if it fails.
+  [[nodiscard]] bool is_being_replaced() const noexcept { return successor_serves_.is_set(); }
+
   // Set when nothing more happens. Any loop may wait for it.
   [[nodiscard]] event<>& ended() noexcept { return ended_; }
   // The same, for runtime_core::wait().
   coro::blocking_signal finished;
   // Whether a successor has taken over.
   [[nodiscard]] bool replaced() const noexcept { return replaced_; }
+  // After ended(), when the listening sockets are closed: a process that has connected meanwhile finds the
+  // path and the addresses free. Idempotent, any thread.
+  void release() noexcept;
   // Why this process must end, although it was not asked to.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
@@ -60,7 +67,6 @@ class handover {
   [[nodiscard]] task<bool> until_child_settles();
   [[nodiscard]] task<bool> become_owner();
   void log(log_level level, const std::string& text) noexcept;
-  void release_path() noexcept;
 
   server_state& server_;
   const runtime_internal::kernel::own_program program_;
@@ -75,8 +81,8 @@ class handover {
   event<> successor_serves_;
   status failure_;
   bool begun_ = false;
-  bool owns_path_ = false;
-  bool start_when_owner_ = false;  // start_successor() was called before this process had the path
+  std::atomic<bool> owns_path_{false};
+  bool start_later_ = false;  // start_successor() was called when it could not be decided
   bool replaced_ = false;
 };
 

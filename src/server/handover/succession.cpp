@@ -23,7 +23,7 @@ using message_kind = protocol_of::message::kind;
 constexpr duration answer_time = std::chrono::seconds(20);
 // For another process that takes the path at the same time, which takes much less.
 constexpr duration lock_time = std::chrono::seconds(2);
-constexpr auto lock_pause = std::chrono::milliseconds(5);
+constexpr auto retry_pause = std::chrono::milliseconds(5);
 
 std::int64_t say(int to, message_kind what, std::vector<std::size_t> indices = {}) {
   protocol_of::message m;
@@ -42,11 +42,19 @@ status succession::failure(std::int64_t error, std::string_view action) const {
 status succession::begin() {
   if (status invalid = check_path(path_); !invalid.ok()) return invalid;
   if (status failed = lock(); !failed.ok()) return failed;
-  const std::int64_t opened = kernel::connect_for_packets(path_);
-  if (opened == -ENOENT || opened == -ECONNREFUSED) return take_path();
-  if (opened < 0) return failure(opened, "connecting to the process that serves");
-  connection_ = kernel::owned_descriptor(static_cast<int>(opened));
-  return receive_sockets();
+  // A process that is ending may have the path still, and answers nothing.
+  const time_point end = clock_.now() + answer_time;
+  for (;;) {
+    const std::int64_t opened = kernel::connect_for_packets(path_);
+    if (opened == -ENOENT || opened == -ECONNREFUSED) return take_path();
+    if (opened < 0) return failure(opened, "connecting to the process that serves");
+    connection_ = kernel::owned_descriptor(static_cast<int>(opened));
+    bool said_nothing = false;
+    status received = receive_sockets(end, said_nothing);
+    if (!said_nothing || clock_.now() >= end) return received;
+    connection_ = kernel::owned_descriptor();
+    std::this_thread::sleep_for(retry_pause);  // sleeps on purpose: no event tells when the path is free
+  }
 }
 
 status succession::lock() {
@@ -63,7 +71,7 @@ status succession::lock() {
       return status::failed_precondition(
           "another process takes over at the handover path " + path_ +
           ": wait until the last handover has finished before you start a further one");
-    std::this_thread::sleep_for(lock_pause);  // sleeps on purpose: no event tells when the file is free
+    std::this_thread::sleep_for(retry_pause);  // sleeps on purpose: no event tells when the file is free
   }
 }
 
@@ -75,7 +83,7 @@ status succession::take_path() {
   return {};
 }
 
-status succession::receive_sockets() {
+status succession::receive_sockets(time_point end, bool& said_nothing) {
   const auto peer = kernel::peer_of(connection_.get());
   if (!peer || !kernel::is_trusted(*peer))
     return status::permission_denied("the process at the handover path " + path_ +
@@ -84,8 +92,10 @@ status succession::receive_sockets() {
     return status::unavailable("the process at the handover path " + path_ + " " + std::string(what) +
                                ": if it does not serve any more, end it, and start again");
   };
-  if (say(connection_.get(), message_kind::take) < 0) return broken("has ended");
-  const time_point end = clock_.now() + answer_time;
+  if (say(connection_.get(), message_kind::take) < 0) {
+    said_nothing = true;
+    return broken("has ended");
+  }
   for (;;) {
     const duration left = end - clock_.now();
     const std::int64_t waited = kernel::wait_for_packet(connection_.get(), left);
@@ -93,6 +103,7 @@ status succession::receive_sockets() {
     kernel::packet got;
     const std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
     if (received == -EAGAIN) continue;
+    said_nothing = received == 0 && sockets_.empty() && !control_.is_open();
     if (received <= 0) return broken("has ended, or sends malformed messages");
     std::optional<protocol_of::message> m = protocol_of::parse(got.text);
     if (m && m->type == message_kind::refused)

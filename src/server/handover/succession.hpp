@@ -64,7 +64,8 @@ class succession {
   [[nodiscard]] status lock();
   // Binds the path, where no process listens.
   [[nodiscard]] status take_path();
-  [[nodiscard]] status receive_sockets();
+  // said_nothing: the process has ended, or is ending, and another one may have the path next.
+  [[nodiscard]] status receive_sockets(time_point end, bool& said_nothing);
   [[nodiscard]] status failure(std::int64_t error, std::string_view action) const;
   [[nodiscard]] task<status> until_possession(std::vector<std::size_t> taken);
   [[nodiscard]] task<result<handover_protocol::message>> next_message();
