@@ -17,11 +17,12 @@ namespace {
 // How many connections that wait are passed on at the end: more than a queue has in practice (somaxconn).
 constexpr int queued_max = 8192;
 
-class socket_acceptor final : public acceptor, runtime_internal::accept_source, coro::runnable {
+class socket_acceptor final : public acceptor, runtime_internal::accept_source, coro::runnable, coro::timer {
  public:
   explicit socket_acceptor(std::unique_ptr<listening_socket> s) noexcept
       : on_(s->on), local_(s->local), socket_(std::move(s)) {
     run = [](coro::runnable& w) noexcept { static_cast<socket_acceptor&>(w).finish(); };
+    fire = [](coro::timer& t) noexcept { static_cast<socket_acceptor&>(t).start_again(); };
   }
   ~socket_acceptor() override {
     CORACLE_ASSERT(!sink_ || finished_, "an acceptor was destroyed before closed() was called");
@@ -35,9 +36,11 @@ class socket_acceptor final : public acceptor, runtime_internal::accept_source, 
   }
 
   bool pause() noexcept override {
-    if (closing_ || !accepting_ || std::exchange(paused_, true)) return false;
-    on_.io().stop_accept(*this);
-    return true;
+    if (closing_ || paused_ || (!accepting_ && !holder)) return false;
+    paused_ = true;
+    if (accepting_) stop();
+    else on_.disarm(*this);
+    return accepting_;
   }
 
   void resume() noexcept override {
@@ -45,11 +48,16 @@ class socket_acceptor final : public acceptor, runtime_internal::accept_source, 
     start_again();
   }
 
+  void look_again() noexcept override {
+    if (!closing_ && !paused_ && accepting_) stop();
+  }
+
   void close() noexcept override {
     CORACLE_ASSERT(sink_, "an acceptor is closed after start(); before, it is destroyed");
     if (std::exchange(closing_, true)) return;
-    if (accepting_ && !paused_) on_.io().stop_accept(*this);
-    else if (!accepting_) on_.post(*this);
+    if (holder) on_.disarm(*this);
+    if (accepting_) stop();
+    else on_.post(*this);
   }
 
   void set_sharing(sharing with_others) noexcept override { socket_->shared = with_others; }
@@ -64,14 +72,18 @@ class socket_acceptor final : public acceptor, runtime_internal::accept_source, 
   void accepted(runtime_internal::handle connection) noexcept override { sink_->accepted(connection); }
   void ended(std::int64_t error) noexcept override {
     accepting_ = false;
+    stopping_ = false;
     if (closing_) return on_.post(*this);
-    if (error != -ECANCELED) return sink_->accept_failed(stream_error(error, "accepting"));
+    if (error != -ECANCELED) sink_->accept_failed(stream_error(error, "accepting"));
     if (paused_) sink_->paused();
-    else start_again();
+    else if (error == -ECANCELED) start_again();
+  }
+  void stop() noexcept {
+    if (!std::exchange(stopping_, true)) on_.io().stop_accept(*this);
   }
   void start_again() noexcept {
     accepting_ = base::if_memory_allows([&] { on_.io().start_accept(socket_->socket, *this); });
-    if (!accepting_) sink_->accept_failed(status::resource_exhausted("the process is out of memory"));
+    if (!accepting_) on_.arm(*this, deadline_after(on_.now(), runtime_internal::accept_pause_time));
   }
   // What a client has sent over a connection that waits would be lost, although the client knows of no error.
   void finish() noexcept {
@@ -93,6 +105,7 @@ class socket_acceptor final : public acceptor, runtime_internal::accept_source, 
   acceptor_sink* sink_ = nullptr;
   bool accepting_ = false;
   bool paused_ = false;  // or about to be
+  bool stopping_ = false;  // ended() follows
   bool closing_ = false;
   bool finished_ = false;
 };

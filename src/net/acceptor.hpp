@@ -30,8 +30,8 @@ class acceptor_sink {
   // loop of the same runtime, or to be closed.
   virtual void accepted(runtime_internal::handle connection) noexcept = 0;
   // Reports that listening failed because of a bug or a misconfiguration; close() must still be called.
-  // Exhaustion of descriptors or memory and errors of a single connection do not end the acceptor: the
-  // backend pauses and continues.
+  // Exhaustion of descriptors or memory and errors of a single connection do not end the acceptor: it pauses
+  // and continues.
   virtual void accept_failed(status reason) noexcept = 0;
   // Confirms pause().
   virtual void paused() noexcept {}
@@ -69,6 +69,10 @@ class acceptor {
   virtual bool pause() noexcept = 0;
   // Ends a pause, also one that was not confirmed yet.
   virtual void resume() noexcept = 0;
+  // Looks for connections anew, unless there is a pause: the kernel wakes one of the processes that have the
+  // socket for each connection, and the one that it has woken may have stopped accepting, or ended, before it
+  // accepted.
+  virtual void look_again() noexcept = 0;
   // Stops accepting, passes on the connections that have arrived, releases the address that open() took (and
   // removes a UNIX socket's file), then calls closed(). Idempotent. Of a shared socket, the connections that
   // wait stay for the other process.

@@ -224,14 +224,21 @@ task<> server_state::until_hurry() { co_await hurry_; }
 void server_state::begin_handover() {
   started_ = true;
   if (!handover_) return;
-  static_cast<void>(handover_->take_early_signal());  // only run() handles signals
-  with_shard(0, [this](shard* s) {
-    if (s) handover_->begin(shared_from_this());
+  const bool signalled = handover_->take_early_signal() && runs_;  // only run() handles signals
+  with_shard(0, [this, signalled](shard* s) {
+    if (!s) return;
+    handover_->begin(shared_from_this());
+    if (signalled) handover_->start_successor();
   });
 }
 
 bool server_state::start_successor() {
   if (!handover_) return false;
+  if (!started_) {
+    owner.log().write(log_room::server, log_level::error,
+                      "hand_over() starts no successor before run() or start(): call one of them first");
+    return true;
+  }
   with_shard(0, [this](shard* s) {
     if (s) handover_->start_successor();
   });
@@ -250,7 +257,6 @@ void server_state::replaced(const std::vector<net::address>& given_up) noexcept 
   if (!leaving_.exchange(true))
     for (service* s : routes.services()) s->replaced(given_up);
   record_event("replaced by another process", rpc::traced_event::severity::info);
-  spared_signal_ = !stop_requested_event_.is_set();
   hurry_.set();  // no client has to learn anything within leave_time any more
   request_stop();
 }
@@ -295,13 +301,14 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
     if (!s) co_return;
     if (*s == process_signal::user2) {
       handover_->start_successor();
-    } else if (std::exchange(spared_signal_, false)) {
       continue;
-    } else if (stop_requested_event_.is_set()) {
+    }
+    const bool first = !std::exchange(stop_signalled_, true);
+    if (!stop_requested_event_.is_set()) {
+      stop_requested_event_.set();
+    } else if (!first || !handover_ || !handover_->replaced()) {
       hurry_.set();
       cancel_all();
-    } else {
-      stop_requested_event_.set();
     }
   }
 }
@@ -353,7 +360,11 @@ task<> server_state::serve_until_stopped() {
     handover_->begin(alive);
     if (handover_->take_early_signal()) handover_->start_successor();
   }
-  if (take_deferred_sigterm()) stop_requested_event_.set();  // from now on, the watch receives the signals
+  // From now on, the watch receives the signals.
+  if (take_deferred_sigterm()) {
+    stop_signalled_ = true;
+    stop_requested_event_.set();
+  }
   if (!signals)
     owner.log().write(log_room::server, log_level::warning,
                       "signals cannot drain the server: " + signals.status().to_string());
@@ -448,10 +459,12 @@ result<opened_socket> open_one(loop& on, const net::address& at, const net::list
   opened_socket one;
   one.name.text = at.to_string();
   if (passed) {
-    auto taken = passed->from().take(on, at);
+    result<opened_socket> taken = passed->from().take(on, at);
     if (!taken) return taken.status();
-    one.acceptor = *std::move(taken);
-    if (one.acceptor) return one;
+    if (taken->acceptor) {
+      taken->name = std::move(one.name);
+      return taken;
+    }
   }
   auto opened = net::acceptor::open(on, at, options);
   if (!opened) return opened.status();
@@ -479,7 +492,8 @@ result<opened_sockets> open_all(loop& on, const std::vector<net::address>& addre
       }
       if (opened.empty()) return one.status();
       if (one.status().code() != status_code::already_exists) continue;
-      retry = chosen && more_ports > 0;
+      // The port of a socket that was passed on stays.
+      retry = chosen && more_ports > 0 && !opened.front().claim;
       if (!retry)
         on.log()
             .in(log_room::server)
@@ -508,7 +522,7 @@ result<opened_sockets> adopt_inherited(loop& on, std::string_view name, handover
   for (const net::inherited_socket& s : *inherited) {
     auto one = net::acceptor::adopt(on, s);
     if (!one) return one.status();
-    adopted.push_back({*std::move(one), {true, s.name}});
+    adopted.push_back({*std::move(one), {true, s.name}, {}});
   }
   return adopted;
 }

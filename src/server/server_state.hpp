@@ -60,7 +60,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void request_stop() noexcept;
   // Defers SIGTERM from the first listen() on, until run() calls take_deferred_sigterm().
   void defer_sigterm();
-  void will_run() noexcept { runs_ = true; }
+  void will_run() noexcept {
+    runs_ = true;
+    started_ = true;
+  }
   // Nothing without server_options::handover.
   void begin_handover();
   // False if there is nothing to hand over.
@@ -183,7 +186,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
   std::vector<std::atomic<bool>> memory_requested_;
   std::atomic<bool> runs_{false};
-  std::atomic<bool> started_{false};  // by start()
+  std::atomic<bool> started_{false};  // by run() or start()
   std::mutex deferred_sigterm_mutex_;
   std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
   std::atomic<std::size_t> connections_max_;  // server_limits::connections
@@ -192,8 +195,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   event<> stop_requested_event_;
   event<> hurry_;  // a second signal: leave_time is over
   std::atomic<bool> leaving_{false};
-  bool spared_signal_ =
-      false;  // the next signal finds a server that a successor has replaced: it hurries nothing
+  // SIGINT or SIGTERM has arrived. The first one cancels no call of a server that a successor has replaced:
+  // who has sent it may have meant the server, and cannot know that its process is another one now.
+  bool stop_signalled_ = false;
   std::unique_ptr<handover> handover_;  // null: none, or no listen() yet
   bool serving_ = false;  // serve() waits for stop_requested_event_
 };

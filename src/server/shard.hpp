@@ -44,6 +44,7 @@ class server_listener final : private net::acceptor_sink {
       : id_(rpc::channel_registry::next_id()),
         acceptor_(std::move(from.acceptor)),
         name_(std::move(from.name)),
+        claim_(std::move(from.claim)),
         server_(of),
         accepted_(std::move(accepted)),
         closed_(std::move(closed)) {
@@ -57,6 +58,7 @@ class server_listener final : private net::acceptor_sink {
     return acceptor_->pause();
   }
   void resume() noexcept { acceptor_->resume(); }
+  void look_again() noexcept { acceptor_->look_again(); }
   void set_sharing(net::sharing with_others) noexcept { acceptor_->set_sharing(with_others); }
   [[nodiscard]] int descriptor() const noexcept { return acceptor_->descriptor(); }
   [[nodiscard]] const handover_protocol::socket_name& name() const noexcept { return name_; }
@@ -84,6 +86,7 @@ class server_listener final : private net::acceptor_sink {
   const std::uint64_t id_;
   std::unique_ptr<net::acceptor> acceptor_;
   const handover_protocol::socket_name name_;
+  const std::shared_ptr<const void> claim_;
   std::function<void()> paused_;
   server_state& server_;
   std::function<void(runtime_internal::handle)> accepted_;

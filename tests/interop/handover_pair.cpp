@@ -5,8 +5,11 @@
 //   HANDOVER_GOAWAY_MS  handover_options::goaway_time; default 100
 //   HANDOVER_START_MS   handover_options::start_time; default 60,000
 //   HANDOVER_CERTS      a folder with server.pem and server.key: TLS; the client reads ca.pem there
-//   HANDOVER_MOOD       a file that says what a successor does: "exit" before it serves, "hang" before it
-//                       serves, or "die" once it serves; each start reads it
+//   HANDOVER_MOOD       a file that says what a successor does before it serves: "exit" or "hang"; each start
+//                       reads it
+//   HANDOVER_STEP_MS    the pause between two messages of a stream of the client; default 10
+//
+// SIGUSR1 stops the runtime of a server at once, as a program does whose other parts have failed.
 //
 // The client makes calls without retries until its input ends. It answers each line of its input with what it
 // has made and lost so far.
@@ -16,6 +19,8 @@
 #include "coracle/server.hpp"
 #include "coracle/tls.hpp"
 
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #include <atomic>
 #include <chrono>
@@ -68,6 +73,18 @@ class echoing final : public echo::rpc::Echo::service {
   }
 };
 
+// Blocks the signal in all threads but its own: call it before there are others.
+void stop_at_user_signal(coracle::runtime& loops) {
+  sigset_t user_signal;
+  ::sigemptyset(&user_signal);
+  ::sigaddset(&user_signal, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &user_signal, nullptr);
+  std::thread([&loops, user_signal] {
+    int number = 0;
+    if (::sigwait(&user_signal, &number) == 0) loops.stop();
+  }).detach();
+}
+
 int serve(int count, char** words) {
   const std::string what = mood();
   if (what == "exit") return 3;
@@ -87,6 +104,7 @@ int serve(int count, char** words) {
   }
   echoing service;
   coracle::runtime loops(static_cast<std::size_t>(std::stoi(variable("HANDOVER_LOOPS", "1"))));
+  stop_at_user_signal(loops);
   coracle::server server(loops, options);
   server.add(service);
   for (int i = 1; i < count; ++i) {
@@ -96,17 +114,9 @@ int serve(int count, char** words) {
     else std::printf("%s\n", outcome.to_string().c_str());
   }
   std::fflush(stdout);
-  // Once it serves and its predecessor sends GOAWAYs.
-  std::thread dying;
-  if (what == "die")
-    dying = std::thread([] {
-      std::this_thread::sleep_for(300ms);  // sleeps on purpose: dies at a time that nothing announces
-      std::_Exit(4);
-    });
   const int code = server.run();
   std::printf("process %d has ended with %d\n", ::getpid(), code);
   std::fflush(stdout);
-  if (dying.joinable()) dying.detach();
   return code;
 }
 
@@ -147,6 +157,7 @@ coracle::task<> call_until_over(echo::rpc::Echo::stub server, tally& t) {
 
 // Each stream lasts longer than an upgrade sends GOAWAYs.
 coracle::task<> stream_until_over(echo::rpc::Echo::stub server, tally& t) {
+  const auto step = std::chrono::milliseconds(std::stoi(variable("HANDOVER_STEP_MS", "10")));
   while (!t.over) {
     auto chat = server.Chat();
     echo::Text text;
@@ -158,7 +169,7 @@ coracle::task<> stream_until_over(echo::rpc::Echo::stub server, tally& t) {
       const auto answer = co_await chat.next();
       if (!answer.ok() || !*answer || (*answer)->count() != i) break;
       ++answers;
-      co_await coracle::sleep_for(10ms);
+      co_await coracle::sleep_for(step);
     }
     const coracle::status end = co_await chat.finish();
     if (answers != 20 || !end.ok()) t.lose("a stream", end);

@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import stat
@@ -17,10 +18,11 @@ import time
 import pytest
 
 from certificates import Certificates
-from handovers import ENDED, LISTENING, SENDS_GOAWAY, STEP_LIMIT_S, Caller, Generations, expect_none_lost
-from programs import START_LIMIT_S, backends, own
+from handovers import DRAINS, ENDED, LISTENING, STEP_LIMIT_S, Caller, Generations, expect_none_lost
+from programs import ROOT, START_LIMIT_S, backends, own
 
 GOES_ON = re.compile(r"this process goes on serving")
+HAS_ENDED = re.compile(r"has ended within goaway_time: this process goes on serving")
 
 
 @pytest.fixture(params=backends())
@@ -106,25 +108,24 @@ def test_a_successor_that_fails_changes_nothing(env, path, tmp_path, mood):
         expect_none_lost(caller)
 
 
-def test_the_old_process_goes_on_when_the_new_one_dies(env, path, tmp_path):
+def test_the_old_process_goes_on_when_the_new_one_dies(env, path):
     """What the new process had accepted dies with it, and nothing else."""
-    file = tmp_path / "mood"
-    env = {**env, "HANDOVER_MOOD": str(file), "HANDOVER_GOAWAY_MS": "20000"}
-    with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
-        file.write_text("die")
-        for _ in range(2):
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            for _ in range(2):
+                caller.makes_some()
+                server.begin_upgrade()
+                server.signal(signal.SIGKILL)
+                server.wait_for(HAS_ENDED, STEP_LIMIT_S)
+                server.current = server.first
+                caller.until(lambda now: now["by"] == server.first)
             caller.makes_some()
-            server.signal(signal.SIGUSR2)
-            server.wait_for(GOES_ON, STEP_LIMIT_S)
-            caller.until(lambda now: now["by"] == server.first)
-        file.write_text("")
-        caller.makes_some()
-        before = caller.now()["lost"]
-        server.upgrade_with_goaway_time_cut_short()
-        caller.until(lambda now: now["by"] == server.current)
-        tally, errors = caller.end()
-        assert tally["lost"] == before, errors
-        assert "refused" not in errors
+            before = caller.now()["lost"]
+            server.upgrade_with_goaway_time_cut_short()
+            caller.until(lambda now: now["by"] == server.current)
+            tally, errors = caller.end()
+            assert tally["lost"] == before, errors
+            assert "refused" not in errors
 
 
 def test_a_replaced_file_is_what_runs(env, path, tmp_path):
@@ -139,14 +140,15 @@ def test_a_replaced_file_is_what_runs(env, path, tmp_path):
 
 
 def test_of_two_successors_one_takes_over(env, path):
-    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "4000"}) as old:
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as old:
         with Caller(f"127.0.0.1:{old.port}", env) as caller:
             caller.makes_some()
             words = [own("handover_pair"), "serve", path, f"127.0.0.1:{old.port}"]
             with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
                 late = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, timeout=STEP_LIMIT_S)
                 assert late.returncode == 1
-                assert "another process takes over" in late.stderr
+                assert f"another process takes over at the handover path {path}: process {new.current} " in late.stderr
+                old.signal(signal.SIGTERM)  # ends goaway_time
                 old.wait_for(ENDED, STEP_LIMIT_S)
                 caller.until(lambda now: now["by"] == new.current)
                 expect_none_lost(caller)
@@ -160,6 +162,64 @@ def test_signals_of_a_replaced_process(env, path):
             server.upgrade_with_goaway_time_cut_short()
             caller.until(lambda now: now["by"] == server.current)
             expect_none_lost(caller)
+
+
+def test_the_first_sigterm_of_a_replaced_process_cancels_nothing(env, path):
+    """Who has sent it meant the server, which another process serves by now."""
+    with Generations(path, "127.0.0.1:0", env=env) as server:
+        with Caller(f"127.0.0.1:{server.port}", {**env, "HANDOVER_STEP_MS": "100"}) as caller:
+            caller.makes_some()
+            old = server.begin_upgrade()
+            server.wait_for(DRAINS, STEP_LIMIT_S)
+            os.kill(old, signal.SIGTERM)
+            server.wait_for(ENDED, STEP_LIMIT_S)
+            caller.until(lambda now: now["by"] == server.current)
+            expect_none_lost(caller)
+
+
+def test_the_second_sigterm_of_a_replaced_process_cancels_its_calls(env, path):
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        with Caller(f"127.0.0.1:{server.port}", {**env, "HANDOVER_STEP_MS": "60000"}) as caller:
+            caller.until(lambda now: now["calls"] and now["connections"])
+            old = server.begin_upgrade()
+            os.kill(old, signal.SIGTERM)
+            server.wait_for(DRAINS, STEP_LIMIT_S)  # the first one has arrived
+            os.kill(old, signal.SIGTERM)
+            server.wait_for(ENDED, STEP_LIMIT_S)
+
+
+def test_a_successor_with_other_addresses_replaces_nothing(env, path, tmp_path):
+    """Such as a second service whose configuration was copied. It tells its service manager nothing, either."""
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    with manager, Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        caller.makes_some()
+        words = [own("handover_pair"), "serve", path, f"unix:{tmp_path}/other"]
+        other = subprocess.run(words, env={**os.environ, **env, "NOTIFY_SOCKET": str(tmp_path / "notify")}, capture_output=True, text=True,
+                               timeout=STEP_LIMIT_S)
+        assert other.returncode == 1
+        assert "listens on none of the addresses of the process that serves" in other.stderr
+        assert f"127.0.0.1:{server.port}" in other.stderr
+        replaced_by_nobody(server, caller)
+        with pytest.raises(BlockingIOError):
+            manager.recv(100, socket.MSG_DONTWAIT)
+        server.upgrade()
+        caller.until(lambda now: now["by"] == server.current)
+        expect_none_lost(caller)
+
+
+def test_process_1_is_not_replaced(env, path):
+    alone = ["unshare", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        pytest.skip("unshare cannot make a namespace of processes here")
+    with Generations(path, "127.0.0.1:0", env=env, program=[*alone, own("handover_pair")]) as server:
+        words = [own("handover_pair"), "serve", path, f"127.0.0.1:{server.port}"]
+        new = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, timeout=STEP_LIMIT_S)
+        assert new.returncode == 1
+        assert "is process 1, with which its container ends" in new.stderr
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            assert expect_none_lost(caller)["by"] == 1, "the process that answers"
 
 
 def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):
@@ -178,7 +238,7 @@ def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):
         with connection() as peer:
             peer.send(b"take 2")
             assert peer.recv(1000).startswith(b"refused ")
-        for answer in (b"ready 5 4", b"ready 64", b"ready x", b"go", b"take 1", b""):
+        for answer in (b"ready 5 4", b"ready 1", b"ready", b"ready 64", b"ready x", b"go", b"take 1", b""):
             with connection() as peer:
                 peer.send(b"take 1")
                 got = []
@@ -255,16 +315,107 @@ def test_a_process_that_starts_while_the_old_one_ends_serves(env, path, pause_s)
 
 def test_a_killed_predecessor_leaves_its_sockets(env, path):
     with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
-        old = server.current
-        server.signal(signal.SIGUSR2)
-        server.current = int(server.wait_for(LISTENING, STEP_LIMIT_S)[1])
-        server.wait_for(SENDS_GOAWAY, STEP_LIMIT_S)
-        os.kill(old, signal.SIGKILL)
+        os.kill(server.begin_upgrade(), signal.SIGKILL)
         server.wait_for(re.compile("has taken over at"), STEP_LIMIT_S)
         with Caller(f"127.0.0.1:{server.port}", env) as caller:
             caller.makes_some()
             expect_none_lost(caller)
         assert server.stop_current() == 0
+
+
+def test_a_killed_predecessor_leaves_its_sockets_also_where_the_path_is_gone(env, path, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with Generations(folder / "handover", "127.0.0.1:0", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        old = server.begin_upgrade()
+        folder.rename(tmp_path / "gone")
+        os.kill(old, signal.SIGKILL)
+        server.wait_for(re.compile("serves, and no process can take over from it: .*create the folder"), STEP_LIMIT_S)
+        server.wait_for(re.compile("has taken over at"), STEP_LIMIT_S)
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            server.signal(signal.SIGUSR2)
+            server.wait_for(re.compile("no successor is started: .*restart the server"), STEP_LIMIT_S)
+            caller.makes_some()
+            expect_none_lost(caller)
+        assert server.stop_current() == 0
+
+
+def test_a_predecessor_whose_runtime_stops_leaves_everything_to_a_successor_that_serves(env, path, tmp_path):
+    """It must not close what both have: the port, the file of the UNIX socket, the path."""
+    file = tmp_path / "listener"
+    with Generations(path, "127.0.0.1:0", f"unix:{file}", env={**env, "HANDOVER_GOAWAY_MS": "600000"}) as server:
+        old = server.begin_upgrade()
+        os.kill(old, signal.SIGUSR1)
+        server.wait_for(re.compile("has taken over at"), STEP_LIMIT_S)
+        server.process.wait(STEP_LIMIT_S)
+        for address in (f"127.0.0.1:{server.port}", f"unix:{file}"):
+            with Caller(address, env) as caller:
+                caller.makes_some()
+                assert expect_none_lost(caller)["by"] == server.current
+        assert path.exists()
+        server.upgrade_with_goaway_time_cut_short()
+        assert server.stop_current() == 0
+        assert not file.exists()
+
+
+def test_a_process_whose_runtime_stops_ends_the_child_that_does_not_serve(env, path, tmp_path):
+    file = tmp_path / "mood"
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_MOOD": str(file)}) as server:
+        file.write_text("hang")
+        server.signal(signal.SIGUSR2)
+        child = int(server.wait_for(re.compile(r"started the successor, process (\d+)"), STEP_LIMIT_S)[1])
+        server.signal(signal.SIGUSR1)
+        server.process.wait(STEP_LIMIT_S)
+        assert not os.path.exists(f"/proc/{child}"), "killed, and awaited"
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("says, text", [
+    ([b"go", b"refused it changed its mind"], "it changed its mind"),
+    ([b"go", b"nonsense"], "sends malformed messages"),
+    ([b"take 1"], "sends malformed messages"),
+    ([b"refused it took too long"], "it took too long"),
+])
+def test_a_predecessor_that_does_not_pass_on_ends_its_successor(env, path, says, text):
+    """Also when it closes the connection at once, without having read what the successor said."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    with listener, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
+        control.bind(str(path))
+        control.listen()
+        words = [own("handover_pair"), "serve", path, f"127.0.0.1:{port}"]
+        new = subprocess.Popen(words, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        peer, _ = control.accept()
+        with peer:
+            assert peer.recv(100) == b"take 1"
+            socket.send_fds(peer, [f"socket own 127.0.0.1:{port}".encode()], [listener.fileno()])
+            socket.send_fds(peer, [b"control"], [control.fileno()])
+            peer.send(b"end 1")
+            wait_until_readable(peer)  # "ready 0"
+            for one in says:
+                peer.send(one)
+        _, errors = new.communicate(timeout=STEP_LIMIT_S)
+        assert new.returncode == 1
+        assert text in errors
+
+
+def wait_until_readable(peer):
+    assert select.select([peer], [], [], STEP_LIMIT_S)[0]
+
+
+def test_a_successor_has_no_other_descriptors(env, path):
+    program = [sys.executable, "-c", "import os, sys; os.dup2(1, 200, True); os.execv(sys.argv[1], sys.argv[1:])", own("handover_pair")]
+    with Generations(path, "127.0.0.1:0", env=env, program=program) as server:
+        assert os.path.lexists(f"/proc/{server.current}/fd/200")
+        server.upgrade()
+        assert not os.path.lexists(f"/proc/{server.current}/fd/200")
+
+
+def test_the_script_that_counts_lost_calls_runs():
+    done = subprocess.run([sys.executable, ROOT / "scripts/upgrades.py", "3"], capture_output=True, text=True, timeout=4 * STEP_LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    assert sum(int(line.split()[1]) for line in done.stdout.splitlines()[1:]) == 3, done.stdout
 
 
 def test_the_service_manager_hears_of_it(env, path, tmp_path):

@@ -13,6 +13,7 @@ TALLY = re.compile(r"calls (\d+) streams (\d+) connections (\d+) lost (\d+) by (
 LISTENING = re.compile(r"process (\d+) listening on \S*?:(\d+)")
 TAKEN_OVER = re.compile(r"this process has taken over at")
 SENDS_GOAWAY = re.compile(r"sends GOAWAY")
+DRAINS = re.compile(r"has taken over: this process drains and ends")
 ENDED = re.compile(r"process (\d+) has ended with (\d+)")
 STEP_LIMIT_S = 30
 
@@ -39,12 +40,17 @@ class Generations(Background):
         found = self.wait_for(ENDED, STEP_LIMIT_S)
         assert (int(found[1]), int(found[2])) == (old, 0), "the process that ended, and its exit code"
 
-    def upgrade_with_goaway_time_cut_short(self):
+    def begin_upgrade(self):
+        """Returns the old process, which sends GOAWAYs, when the new one serves."""
         old = self.current
         self.signal(signal.SIGUSR2)
         while self.current == old:
             self.current = int(self.wait_for(LISTENING, STEP_LIMIT_S)[1])
         self.wait_for(SENDS_GOAWAY, STEP_LIMIT_S)
+        return old
+
+    def upgrade_with_goaway_time_cut_short(self):
+        old = self.begin_upgrade()
         os.kill(old, signal.SIGTERM)
         found = self.wait_for(ENDED, STEP_LIMIT_S)
         assert (int(found[1]), int(found[2])) == (old, 0), "the process that ended, and its exit code"

@@ -17,7 +17,9 @@ namespace coracle {
 /// A server with the same path that another process of the same user starts takes the sockets over when it
 /// serves; SIGUSR2, during server::run(), makes the server start its own program once more for that. The old
 /// server then sends GOAWAY to its clients, drains, and run() returns. Call every listen() before run() or
-/// start(): what a successor has not used by then stays with the old server.
+/// start(): what a successor has not used by then stays with the old server. A successor that uses none of
+/// the old server's addresses is another service with a copied path: it is refused, and ends. So is a
+/// successor of process 1, with which a container would end.
 class handover_options {
  public:
   /// `socket_path`: see path.

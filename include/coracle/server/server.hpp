@@ -158,14 +158,16 @@ class server {
   /// program: 0, or 1 after a line on stderr if a listen() failed, or none was made, or the process that this
   /// one was to replace went on serving.
   ///
-  /// With server_options::handover, SIGUSR2 starts a successor: see hand_over().
+  /// With server_options::handover, SIGUSR2 starts a successor: see hand_over(). The first SIGINT or SIGTERM
+  /// cancels no call of a server that a successor replaces or has replaced, and ends
+  /// handover_options::goaway_time; the second one cancels the calls.
   int run();
   /// Serves in the background on the runtime's own threads, without handling signals.
   void start();
   /// Starts the program of this process once more, with its arguments and the environment of the first
-  /// listen(); the new process takes over as server_options::handover describes. Returns at once; the log
-  /// says why there is no successor. Throws usage_error without server_options::handover, and before
-  /// listen().
+  /// listen(); the new process takes over as server_options::handover describes. Needs run() or start()
+  /// before: without them the log has an error, and nothing happens. Returns at once; the log says why there
+  /// is no successor. Throws usage_error without server_options::handover, and before listen().
   void hand_over();
   /// Begins to leave (server_options::leave_time), drains with server_options::drain_grace after that, and
   /// returns at once.

@@ -1,5 +1,6 @@
 #include "runtime/kernel/own_program.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -38,6 +39,22 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
+// glibc 2.34 has the function, others have not.
+template <class Actions>
+int close_others(Actions& actions) {
+  if constexpr (requires { posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1); })
+    return posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  else return 0;
+}
+
+// Like waitpid() that does not wait.
+pid_t wait_now(const child_process& child, int& code) noexcept {
+  pid_t found = 0;
+  do found = ::waitpid(static_cast<pid_t>(child.process_id), &code, WNOHANG);
+  while (found < 0 && errno == EINTR);
+  return found;
+}
+
 std::string describe_end(int code) {
   if (WIFSIGNALED(code)) return "was ended by signal " + std::to_string(WTERMSIG(code));
   return "ended with exit code " + std::to_string(WEXITSTATUS(code));
@@ -62,12 +79,19 @@ std::int64_t start(const own_program& program, child_process& child) {
   ::sigemptyset(&none);
   posix_spawnattr_t attributes;
   if (const int error = ::posix_spawnattr_init(&attributes)) return -error;
+  posix_spawn_file_actions_t actions;
+  if (const int error = ::posix_spawn_file_actions_init(&actions)) {
+    ::posix_spawnattr_destroy(&attributes);
+    return -error;
+  }
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t id = 0;
   // A name without a slash is looked up in PATH, as the shell did.
-  const int error =
-      ::posix_spawnp(&id, words.front(), nullptr, &attributes, words.data(), environment.data());
+  int error = close_others(actions);
+  if (!error)
+    error = ::posix_spawnp(&id, words.front(), &actions, &attributes, words.data(), environment.data());
+  ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error) return -error;
   child.process_id = id;
@@ -77,21 +101,31 @@ std::int64_t start(const own_program& program, child_process& child) {
 
 void kill_at_once(const child_process& child) noexcept {
   if (child.process_id <= 0) return;
+  int code = 0;
   if (child.end.is_open()) ::syscall(SYS_pidfd_send_signal, child.end.get(), SIGKILL, nullptr, 0);
-  else ::kill(static_cast<pid_t>(child.process_id), SIGKILL);
+  else if (wait_now(child, code) == 0) ::kill(static_cast<pid_t>(child.process_id), SIGKILL);
+}
+
+bool kill_and_wait(const child_process& child) noexcept {
+  kill_at_once(child);
+  constexpr int tries = 200;
+  for (int i = 0; i < tries; ++i) {
+    int code = 0;
+    if (wait_now(child, code) != 0) return true;
+    pollfd ended{child.end.is_open() ? child.end.get() : -1, POLLIN, 0};
+    ::poll(&ended, 1, 5);
+  }
+  return false;
 }
 
 std::string take_end(const child_process& child) {
   int code = 0;
-  pid_t found = 0;
-  do found = ::waitpid(static_cast<pid_t>(child.process_id), &code, WNOHANG);
-  while (found < 0 && errno == EINTR);
-  return found > 0 ? describe_end(code) : std::string();
+  return wait_now(child, code) > 0 ? describe_end(code) : std::string();
 }
 
 bool is_first_process() noexcept { return ::getpid() == 1; }
 
-std::int64_t notify_service_manager(const std::string& message) noexcept {
+std::int64_t notify_service_manager(std::string_view message) noexcept {
   const char* const path = std::getenv("NOTIFY_SOCKET");
   if (!path || !*path) return 0;
   sockaddr_un to{};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::runtime_internal::kernel {
@@ -26,10 +27,15 @@ struct child_process {
   owned_descriptor end;
 };
 
-// Starts the program with the standard streams of this process, no signal blocked, and no other descriptor
-// that is closed by exec. Returns 0 or -errno. Safe in a process with threads.
+// Starts the program with the standard streams of this process, no signal blocked, and no other descriptor;
+// with a C library that cannot close them (glibc before 2.34), with those that exec does not close. Returns 0
+// or -errno. Safe in a process with threads.
 std::int64_t start(const own_program& program, child_process& child);
+// Nothing happens if it has ended, also if another part of the program has received its exit code.
 void kill_at_once(const child_process& child) noexcept;
+// Kills it, and blocks until it has ended, which takes long only if it is stuck in the kernel: at most 1 s.
+// Returns whether it has ended.
+bool kill_and_wait(const child_process& child) noexcept;
 // Returns a sentence about the end of a child that has ended, "ended with exit code 3"; empty if it has not,
 // or if another part of the program has received its exit code.
 std::string take_end(const child_process& child);
@@ -39,6 +45,6 @@ bool is_first_process() noexcept;
 
 // Sends a message to the service manager (sd_notify(3)) where there is one (NOTIFY_SOCKET), such as
 // "READY=1". Does not wait. Returns 0, also without a service manager, or -errno.
-std::int64_t notify_service_manager(const std::string& message) noexcept;
+std::int64_t notify_service_manager(std::string_view message) noexcept;
 
 }  // namespace coracle::runtime_internal::kernel

@@ -62,9 +62,11 @@ std::optional<peer_process> peer_of(int connection) noexcept;
 // Whether the process may do to this one what it likes anyway: it has the same user, or is root's.
 bool is_trusted(const peer_process& peer) noexcept;
 
-// Takes the lock of a file, which is created if it does not exist; held until the descriptor is closed, also
-// by the end of the process. -EAGAIN if another process has it.
+// Takes the lock of a file, which is created if it does not exist, and writes the id of this process to it;
+// held until the descriptor is closed, also by the end of the process. -EAGAIN if another process has it.
 std::int64_t take_lock(const std::string& path) noexcept;
+// The process that has the lock, by its own account; 0: unknown.
+std::int64_t lock_holder(const std::string& path) noexcept;
 // Returns 0 if the path is free afterwards; -ENOTSOCK if its file is not a socket, which stays.
 std::int64_t remove_socket_file(const std::string& path) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/process_signal.hpp"
 #include "net/io_wait.hpp"
@@ -11,6 +12,11 @@
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <mutex>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -34,6 +40,16 @@ task<> pass_event_on(event<>& of, event<>& settled) {
 
 task<> until_event(event<>& e) { co_await e; }
 
+// When no descriptor is left for a process that connects.
+constexpr duration accept_pause = std::chrono::milliseconds(100);
+
+// The service manager follows the process from now on. Allocates no memory.
+void notify_main_process(std::int64_t process_id) noexcept {
+  char text[40];
+  std::snprintf(text, sizeof text, "MAINPID=%lld", static_cast<long long>(process_id));
+  static_cast<void>(kernel::notify_service_manager(text));
+}
+
 }  // namespace
 
 handover::handover(server_state& of)
@@ -43,7 +59,8 @@ handover::handover(server_state& of)
       ending_(of.loop_of(0)),
       ended_(of.loop_of(0)),
       child_wanted_(of.loop_of(0)),
-      successor_serves_(of.loop_of(0)) {}
+      successor_serves_(of.loop_of(0)),
+      out_of_memory_(status::resource_exhausted("the process has no memory to take over")) {}
 
 handover::~handover() {
   static_cast<void>(take_early_signal());
@@ -72,7 +89,7 @@ bool handover::take_early_signal() noexcept {
   return arrived;
 }
 
-void handover::log(log_level level, const std::string& text) noexcept {
+void handover::log(log_level level, std::string_view text) noexcept {
   server_.owner.log().write(log_room::server, level, text);
 }
 
@@ -102,8 +119,11 @@ task<> handover::run([[maybe_unused]] std::shared_ptr<server_state> alive, hando
     co_await self.run_until_end();
   } catch (const coro::cancelled&) {
     // The runtime stops.
+  } catch (const std::bad_alloc&) {
+    self.log(log_level::error, "the process is out of memory: it has no successor");
   }
-  if (!self.replaced_) static_cast<void>(kernel::notify_service_manager("STOPPING=1"));
+  if (self.is_ready_ && !self.replaced_ && !self.left_)
+    static_cast<void>(kernel::notify_service_manager("STOPPING=1"));
   if (self.control_.is_open()) self.server_.loop_of(0).io().forget(self.control_.get());
   if (!self.owns_path_) self.control_ = kernel::owned_descriptor();
   self.ended_.set();
@@ -114,55 +134,125 @@ task<> handover::run_until_end() {
   const coro::environment& here = co_await coro::this_environment();
   scope path(here);
   scope children(here);
-  std::exception_ptr stopped;
+  std::exception_ptr failed;
   try {
     path.spawn(serve_path());
     children.spawn(watch_child());
     co_await ending_;
-  } catch (const coro::cancelled&) {
-    stopped = std::current_exception();
+  } catch (...) {
+    failed = std::current_exception();
   }
   // A successor that serves already gets everything now: the conversation with it sees `ending_`.
   if (!successor_serves_.is_set()) path.request_stop();
-  co_await path.join();
+  try {
+    co_await path.join();
+  } catch (...) {
+    if (!failed) failed = std::current_exception();
+  }
   children.request_stop();
-  co_await children.join();
-  if (stopped) std::rethrow_exception(stopped);
+  try {
+    co_await children.join();
+  } catch (...) {
+    if (!failed) failed = std::current_exception();
+  }
+  if (failed) std::rethrow_exception(failed);
 }
 
-// Returns false if the process must end.
+// Returns false if the process must end. Throws std::bad_alloc only before everything belongs to it.
 task<bool> handover::become_owner() {
   const bool replaces = from_.has_predecessor();
-  const status taken = co_await from_.take_possession();
-  if (!taken.ok()) {
-    if (taken.code() == status_code::cancelled) co_return false;
-    failure_ = taken;
-    log(log_level::error, "this process cannot take over: " + std::string(taken.message()));
-    server_.request_stop();
-    co_return false;
+  if (replaces) {
+    {
+      const std::lock_guard held(server_.setting_up);  // a listen() on another thread
+      from_.close();
+    }
+    const std::function<void()> paused = [this] { listen_again(); };
+    const status taken = co_await from_.take_possession(paused);
+    if (!taken.ok()) {
+      if (taken.code() == status_code::cancelled) co_return false;
+      failure_ = taken;
+      base::if_memory_allows(
+          [&] { log(log_level::error, "this process cannot take over: " + std::string(taken.message())); });
+      server_.request_stop();
+      co_return false;
+    }
   }
-  control_ = from_.take_control();
-  owns_path_ = true;
-  if (shard* const s = server_.shard_of(server_.loop_of(0)); s && replaces)
-    for (const auto& l : s->listeners())
-      if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
-  if (replaces) log(log_level::info, "this process has taken over at " + from_.path());
-  static_cast<void>(kernel::notify_service_manager("READY=1"));
-  if (std::exchange(start_later_, false)) start_successor();
+  use_path(replaces);
   co_return true;
 }
 
-task<> handover::serve_path() {
-  const bool owner = co_await become_owner();
-  while (owner && !ending_.is_set()) {
-    net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, control_.get());
-    const std::int64_t waited = co_await readable;
-    if (waited < 0) co_return;
-    const std::int64_t accepted = kernel::accept_packets(control_.get());
-    if (accepted < 0) continue;
-    co_await serve_successor(kernel::owned_descriptor(static_cast<int>(accepted)));
-    if (std::exchange(start_later_, false)) start_successor();
+void handover::use_path(bool replaces) noexcept {
+  control_ = from_.take_control();
+  path_lost_ = !control_.is_open();
+  owns_path_ = !path_lost_;
+  if (path_lost_)
+    base::if_memory_allows([&] {
+      log(log_level::error, "this process serves, and no process can take over from it: " +
+                                std::string(from_.path_failed().message()));
+    });
+  if (shard* const s = server_.shard_of(server_.loop_of(0)); s && replaces)
+    for (const auto& l : s->listeners())
+      if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
+  if (replaces) {
+    listen_again();
+    base::if_memory_allows([&] { log(log_level::info, "this process has taken over at " + from_.path()); });
   }
+  is_ready_ = true;
+  static_cast<void>(kernel::notify_service_manager("READY=1"));
+  if (std::exchange(start_later_, false)) start_successor();
+}
+
+// After another process may have been woken for connections that it has not accepted.
+void handover::listen_again() noexcept {
+  if (shard* const s = server_.shard_of(server_.loop_of(0)))
+    for (const auto& l : s->listeners()) l->look_again();
+}
+
+task<> handover::serve_path() {
+  bool owner = false;
+  try {
+    owner = co_await become_owner();
+  } catch (const std::bad_alloc&) {
+    if (from_.has_predecessor()) {
+      log(log_level::error, "this process is out of memory, and cannot take over");
+      from_.abandon();
+      failure_ = std::move(out_of_memory_);
+      server_.request_stop();
+    } else {
+      owner = true;
+      use_path(false);
+    }
+  }
+  bool exhaustion_logged = false;
+  while (owner && control_.is_open() && !ending_.is_set()) {
+    std::int64_t error = 0;
+    try {
+      error = co_await serve_one_successor();
+    } catch (const std::bad_alloc&) {
+      error = -ENOMEM;
+    }
+    if (std::exchange(start_later_, false)) start_successor();
+    if (error == -ECANCELED) co_return;
+    const bool exhausted = error < 0 && error != -EAGAIN && error != -ECONNABORTED;
+    if (exhausted && !exhaustion_logged)
+      base::if_memory_allows([&] {
+        log(log_level::error, "processes cannot connect to the handover path: " +
+                                  std::generic_category().message(static_cast<int>(-error)) +
+                                  ": the server tries again until it can accept them");
+      });
+    exhaustion_logged = exhausted;
+    if (exhausted) co_await sleep_for(accept_pause);
+  }
+}
+
+// Returns -errno if no process has connected.
+task<std::int64_t> handover::serve_one_successor() {
+  net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, control_.get());
+  const std::int64_t waited = co_await readable;
+  const std::int64_t accepted = waited < 0 ? waited : kernel::accept_packets(control_.get());
+  if (accepted < 0) co_return accepted;
+  co_await serve_successor(kernel::owned_descriptor(static_cast<int>(accepted)));
+  co_return 0;
 }
 
 struct handover::no_conversation {
@@ -177,53 +267,92 @@ task<> handover::serve_successor(kernel::owned_descriptor connection) {
   try {
     replaced_ = co_await conversation.run();
   } catch (const std::bad_alloc&) {
+    conversation.refuse_at_once();
     log(log_level::error, "the process is out of memory: it hands nothing over, and goes on serving");
   } catch (const coro::cancelled&) {
-    // This process was told to end. Its child ends, too. Any other process serves alone from now on.
-    const bool own_child = child_ && child_->process_id == conversation.peer_process_id();
-    if (!own_child && conversation.has_passed_sockets()) {
-      conversation.leave_sockets();
-      owns_path_ = false;
-    }
+    leave_to_successor(conversation);
     throw;
   }
   if (!replaced_) {
     successor_serves_.reset();
-  } else {
-    owns_path_ = false;
-    static_cast<void>(
-        kernel::notify_service_manager("MAINPID=" + std::to_string(conversation.peer_process_id())));
-    server_.replaced(conversation.given_up());
-    ending_.set();
+    co_return;
   }
+  owns_path_ = false;
+  notify_main_process(conversation.peer_process_id());
+  server_.replaced(conversation.given_up());
+  ending_.set();
+}
+
+// The runtime stops during the conversation. A child that does not serve yet ends, too. Any other process
+// that has the sockets may serve with them already: it has them, and the path, alone from now on.
+void handover::leave_to_successor(predecessor& conversation) noexcept {
+  if (child_ && !successor_serves_.is_set() && kernel::kill_and_wait(*child_)) note_end_of_child();
+  if (!conversation.has_passed_sockets()) return;
+  if (ended_child_ == conversation.peer_process_id()) return conversation.peer_has_ended();
+  conversation.leave_sockets();
+  owns_path_ = false;
+  // Before the connection ends, because the successor binds the path then.
+  server_.loop_of(0).io().forget(control_.get());
+  control_ = kernel::owned_descriptor();
+  if (!successor_serves_.is_set()) return;
+  left_ = true;
+  notify_main_process(conversation.peer_process_id());
 }
 
 void handover::start_successor() noexcept {
+  if (!base::if_memory_allows([&] { start_successor_now(); }))
+    log(log_level::error, "no successor is started: the process is out of memory");
+}
+
+void handover::start_successor_now() {
+  if (replaced_ || ending_.is_set()) return log(log_level::info, "no successor is started: the server ends");
+  if (child_ || successor_serves_.is_set())
+    return log(log_level::warning, "no successor is started: the last handover has not finished");
+  if (path_lost_)
+    return log(log_level::error,
+               "no successor is started: this process could not create the handover path when it took over: "
+               "restart the server");
+  // A process that this one has not started may be about to take over, or to fail.
+  if (!control_.is_open() || (conversation_ && conversation_->has_passed_sockets())) {
+    start_later_ = true;
+    return;
+  }
+  if (kernel::is_first_process())
+    return log(log_level::error, "no successor is started: " + std::string(first_process));
+  kernel::child_process child;
+  const std::int64_t started = kernel::start(program_, child);
+  if (started < 0)
+    return log(log_level::error,
+               "the successor cannot be started: " +
+                   (program_.arguments.empty() ? std::string() : program_.arguments.front() + ": ") +
+                   std::generic_category().message(static_cast<int>(-started)) +
+                   ": this process goes on serving");
+  const std::int64_t process_id = child.process_id;
+  child_ = std::move(child);
+  child_wanted_.set();
+  base::if_memory_allows(
+      [&] { log(log_level::info, "started the successor, process " + std::to_string(process_id)); });
+}
+
+void handover::note_end_of_child() noexcept {
+  ended_child_ = child_->process_id;
+  listen_again();
+}
+
+// Of a child that does not serve.
+void handover::end_child(bool stops, bool in_time) noexcept {
+  std::string end;
+  base::if_memory_allows([&] { end = kernel::take_end(*child_); });
+  const bool kills = end.empty() && (stops || !in_time);
+  if (kills) kernel::kill_at_once(*child_);
+  if (stops) return;
   base::if_memory_allows([&] {
-    if (replaced_ || ending_.is_set())
-      return log(log_level::info, "no successor is started: the server ends");
-    if (child_ || successor_serves_.is_set())
-      return log(log_level::warning, "no successor is started: the last handover has not finished");
-    // A process that this one has not started may be about to take over, or to fail.
-    if (!control_.is_open() || (conversation_ && conversation_->has_passed_sockets())) {
-      start_later_ = true;
-      return;
-    }
-    if (kernel::is_first_process())
-      return log(log_level::error,
-                 "no successor is started: this is process 1, with which its container ends. Start the new "
-                 "program in the container by other means, below an init process, or replace the container");
-    kernel::child_process child;
-    const std::int64_t started = kernel::start(program_, child);
-    if (started < 0)
-      return log(log_level::error,
-                 "the successor cannot be started: " +
-                     (program_.arguments.empty() ? std::string() : program_.arguments.front() + ": ") +
-                     std::generic_category().message(static_cast<int>(-started)) +
-                     ": this process goes on serving");
-    log(log_level::info, "started the successor, process " + std::to_string(child.process_id));
-    child_ = std::move(child);
-    child_wanted_.set();
+    log(log_level::error, "the successor, process " + std::to_string(child_->process_id) + ", " +
+                              (!end.empty() ? end
+                               : in_time    ? std::string("ended")
+                                            : std::string("did not serve within "
+                                                             "handover_options::start_time, and is killed")) +
+                              ": this process goes on serving");
   });
 }
 
@@ -233,30 +362,26 @@ task<> handover::watch_child() {
   for (;;) {
     co_await child_wanted_;
     child_wanted_.reset();
-    const std::string name = "the successor, process " + std::to_string(child_->process_id) + ", ";
     std::exception_ptr stopped;
     bool in_time = false;
     try {
       in_time = co_await until_child_settles();
     } catch (const coro::cancelled&) {
       stopped = std::current_exception();
+    } catch (const std::bad_alloc&) {
+      log(log_level::error, "the process is out of memory: it cannot watch its successor, and ends it");
     }
-    if (!successor_serves_.is_set()) {
-      const std::string end = kernel::take_end(*child_);
-      if (end.empty() && (stopped || !in_time)) kernel::kill_at_once(*child_);
-      if (!stopped)
-        log(log_level::error,
-            name +
-                (!end.empty() ? end
-                 : in_time    ? "ended"
-                              : "did not serve within handover_options::start_time, and is killed") +
-                ": this process goes on serving");
-    }
+    const bool serves = successor_serves_.is_set();
+    if (!serves) end_child(stopped != nullptr, in_time);
     if (!stopped && child_->end.is_open()) {
       net::io_wait ended(*loop::current(), runtime_internal::operation::kind::poll_in, child_->end.get());
-      static_cast<void>(co_await ended);
-      static_cast<void>(kernel::take_end(*child_));
+      if (co_await ended >= 0) {
+        base::if_memory_allows([&] { static_cast<void>(kernel::take_end(*child_)); });
+        note_end_of_child();
+      }
     }
+    // One that was killed ends at once, and the system must forget it.
+    if (!serves && ended_child_ != child_->process_id && kernel::kill_and_wait(*child_)) note_end_of_child();
     if (child_->end.is_open()) loop::current()->io().forget(child_->end.get());
     child_.reset();
     if (stopped) std::rethrow_exception(stopped);
@@ -268,19 +393,23 @@ task<bool> handover::until_child_settles() {
   event<> settled(*loop::current());
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
-  if (child_->end.is_open()) watching.spawn(until_child_ends(child_->end.get(), settled));
-  watching.spawn(pass_event_on(successor_serves_, settled));
-  std::exception_ptr stopped;
+  std::exception_ptr failed;
   bool in_time = false;
   try {
+    if (child_->end.is_open()) watching.spawn(until_child_ends(child_->end.get(), settled));
+    watching.spawn(pass_event_on(successor_serves_, settled));
     const status waited = co_await with_timeout(server_.options.handover->start_time, until_event(settled));
     in_time = waited.ok();
-  } catch (const coro::cancelled&) {
-    stopped = std::current_exception();
+  } catch (...) {
+    failed = std::current_exception();
   }
   watching.request_stop();
-  co_await watching.join();
-  if (stopped) std::rethrow_exception(stopped);
+  try {
+    co_await watching.join();
+  } catch (...) {
+    if (!failed) failed = std::current_exception();
+  }
+  if (failed) std::rethrow_exception(failed);
   co_return in_time;
 }
 

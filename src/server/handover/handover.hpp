@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace coracle::server_internal {
 
@@ -66,7 +67,14 @@ class handover {
   task<> watch_child();
   [[nodiscard]] task<bool> until_child_settles();
   [[nodiscard]] task<bool> become_owner();
-  void log(log_level level, const std::string& text) noexcept;
+  [[nodiscard]] task<std::int64_t> serve_one_successor();
+  void start_successor_now();
+  void use_path(bool replaces) noexcept;
+  void listen_again() noexcept;
+  void end_child(bool stops, bool in_time) noexcept;
+  void note_end_of_child() noexcept;
+  void leave_to_successor(predecessor& conversation) noexcept;
+  void log(log_level level, std::string_view text) noexcept;
 
   server_state& server_;
   const runtime_internal::kernel::own_program program_;
@@ -80,10 +88,15 @@ class handover {
   event<> child_wanted_;
   event<> successor_serves_;
   status failure_;
+  status out_of_memory_;  // moved to failure_ if so
+  std::int64_t ended_child_ = -1;  // the id of the child whose end was seen last
   bool begun_ = false;
+  bool is_ready_ = false;  // the service manager has heard of it
   std::atomic<bool> owns_path_{false};
   bool start_later_ = false;  // start_successor() was called when it could not be decided
+  bool path_lost_ = false;  // no successor can connect
   bool replaced_ = false;
+  bool left_ = false;  // the runtime was stopped, and a process that serves already got everything
 };
 
 }  // namespace coracle::server_internal

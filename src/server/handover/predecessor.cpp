@@ -1,11 +1,15 @@
 #include "server/handover/predecessor.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/with_timeout.hpp"
 #include "net/io_wait.hpp"
+#include "runtime/kernel/own_program.hpp"
 #include "server/shard.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace coracle::server_internal {
@@ -50,7 +54,7 @@ predecessor::predecessor(server_state& of, runtime_internal::kernel::owned_descr
 predecessor::~predecessor() {
   if (keeps_sockets_) {
     resume_listeners();
-    share(false);
+    if (peer_is_out_) share(false);
   }
   on_.io().forget(connection_.get());
 }
@@ -71,11 +75,30 @@ bool predecessor::is_trusted() {
   return false;
 }
 
-bool predecessor::send(message::kind what, std::string reason) {
+bool predecessor::send(message::kind what) {
   message m;
   m.type = what;
-  m.reason = std::move(reason);
   return runtime_internal::kernel::send_packet(connection_.get(), to_successor::write(m)) >= 0;
+}
+
+namespace {
+
+// The result of sending: also a process that has closed the connection knows that it gets nothing.
+bool knows(std::int64_t sent) noexcept { return sent >= 0 || sent == -EPIPE || sent == -ECONNRESET; }
+
+}  // namespace
+
+void predecessor::refuse(std::string reason) {
+  message m;
+  m.type = message::kind::refused;
+  m.reason = std::move(reason);
+  const std::string text = to_successor::write(m);
+  if (knows(runtime_internal::kernel::send_packet(connection_.get(), text))) peer_is_out_ = true;
+}
+
+void predecessor::refuse_at_once() noexcept {
+  constexpr std::string_view text = "refused the process that serves is out of memory";
+  if (knows(runtime_internal::kernel::send_packet(connection_.get(), text))) peer_is_out_ = true;
 }
 
 namespace {
@@ -97,7 +120,7 @@ task<std::optional<predecessor::message>> predecessor::receive(duration within, 
   }
   packet got;
   const std::int64_t received = runtime_internal::kernel::receive_packet(connection_.get(), got);
-  if (received == 0) why_not = "has ended";
+  if (received == 0 || received == -ECONNRESET) why_not = "has ended";
   if (received <= 0) {
     if (why_not.empty()) why_not = "sent a malformed message";
     co_return std::nullopt;
@@ -109,6 +132,7 @@ task<std::optional<predecessor::message>> predecessor::receive(duration within, 
 
 // Returns the reason why it failed.
 std::string predecessor::pass_sockets(shard& s) {
+  passed_.reserve(std::min(s.listeners().size(), to_successor::sockets_max));
   for (const auto& l : s.listeners()) {
     if (passed_.size() == to_successor::sockets_max) break;
     message m;
@@ -165,7 +189,10 @@ task<> predecessor::pause_listeners() {
 
 void predecessor::resume_listeners() noexcept {
   if (shard* const s = server_.shard_of(on_))
-    for (const auto& l : s->listeners()) l->resume();
+    for (const auto& l : s->listeners()) {
+      if (!passed_.empty()) l->look_again();
+      l->resume();
+    }
 }
 
 // Returns whether the successor is still there at the end.
@@ -181,11 +208,11 @@ task<bool> predecessor::send_goaways() {
   bool has_ended = false;
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
-  watching.spawn(watch_readable(connection_.get(), has_ended, changed));
-  watching.spawn(watch_event(hurry_, changed));
   const time_point start = on_.now();
   std::exception_ptr stopped;
   try {
+    watching.spawn(watch_readable(connection_.get(), has_ended, changed));
+    watching.spawn(watch_event(hurry_, changed));
     for (std::size_t part = 1; part <= parts && !changed.is_set(); ++part) {
       for (std::size_t i = 0; i < server_.size(); ++i)
         server_.with_shard(i, [part, parts](shard* s) {
@@ -204,6 +231,20 @@ task<bool> predecessor::send_goaways() {
   co_return !has_ended;
 }
 
+// Why the server goes on instead; empty if the successor takes over.
+std::string predecessor::why_not_ready(const std::optional<message>& ready, const std::string& otherwise) {
+  const bool knows_sockets = ready && ready->type == message::kind::ready &&
+                             (ready->indices.empty() || ready->indices.back() < passed_.size());
+  if (!knows_sockets) return otherwise.empty() ? "sent a malformed message" : otherwise;
+  if (!ready->indices.empty() || passed_.empty()) return {};
+  std::string text =
+      "listens on none of the addresses of the process that serves: give it one of them, or a handover path "
+      "of its own. They are:";
+  if (shard* const s = server_.shard_of(on_))
+    for (const auto& l : s->listeners()) text.append(" ").append(l->local_address().to_string());
+  return text;
+}
+
 task<bool> predecessor::run() {
   if (!is_trusted()) co_return false;
   const std::string who = "the successor, process " + std::to_string(peer_process_id_) + ", ";
@@ -217,9 +258,14 @@ task<bool> predecessor::run() {
     co_return false;
   }
   if (question->number != to_successor::version) {
-    send(message::kind::refused, "it speaks version " + std::to_string(to_successor::version) +
-                                     " of the protocol, not " + std::to_string(question->number));
+    refuse("it speaks version " + std::to_string(to_successor::version) + " of the protocol, not " +
+           std::to_string(question->number));
     log(log_level::warning, who + "speaks an unknown version of the protocol");
+    co_return false;
+  }
+  if (runtime_internal::kernel::is_first_process()) {
+    refuse(std::string(first_process));
+    log(log_level::error, who + "gets nothing: " + std::string(first_process));
     co_return false;
   }
   shard* const s = server_.shard_of(on_);
@@ -229,10 +275,10 @@ task<bool> predecessor::run() {
   std::optional<message> ready;
   if (why_not.empty())
     ready = co_await receive(server_.options.handover->start_time - (on_.now() - begin), why_not);
-  if (!ready || ready->type != message::kind::ready) {
-    if (why_not.empty()) why_not = "sent a malformed message";
-    send(message::kind::refused, "the successor " + why_not);
-    log(log_level::error, who + why_not + " before it served: this process goes on serving");
+  why_not = why_not_ready(ready, why_not);
+  if (!why_not.empty()) {
+    refuse("the successor " + why_not);
+    log(log_level::error, who + "does not take over: it " + why_not + ": this process goes on serving");
     co_return false;
   }
   ready_.set();
@@ -240,24 +286,29 @@ task<bool> predecessor::run() {
   co_await pause_listeners();
   const bool told = send(message::kind::go);
   log(log_level::info, who + "serves: this process sends GOAWAY to its clients");
-  const bool still_there = told && co_await send_goaways();
-  if (!still_there) {
-    send(message::kind::refused, "the connection has ended");
-    log(log_level::error, who + "has ended within goaway_time: this process goes on serving");
-    co_return false;
-  }
+  bool still_there = false;
+  if (told) still_there = co_await send_goaways();
   // What the successor does not serve ends with this process.
-  keeps_sockets_ = false;
+  std::vector<server_listener*> kept;
   if (shard* const now = server_.shard_of(on_)) {
     const std::vector<server_listener*> given = taken(*now);
     for (const auto& l : now->listeners())
       if (std::find(given.begin(), given.end(), l.get()) == given.end()) {
+        kept.push_back(l.get());
         given_up_.push_back(l->local_address());
-        if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
       }
   }
-  send(message::kind::done);
-  log(log_level::info, who + "has taken over: this process drains and ends");
+  const std::string taken_over = who + "has taken over: this process drains and ends";
+  if (!still_there || !send(message::kind::done)) {
+    refuse("the connection has ended");
+    log(log_level::error, who + "has ended within goaway_time: this process goes on serving");
+    co_return false;
+  }
+  // From here on nothing may fail.
+  keeps_sockets_ = false;
+  for (server_listener* l : kept)
+    if (!l->name().of_manager) l->set_sharing(net::sharing::exclusive);
+  base::if_memory_allows([&] { log(log_level::info, taken_over); });
   co_return true;
 }
 

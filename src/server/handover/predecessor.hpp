@@ -12,9 +12,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::server_internal {
+
+// Why such a process has no successor.
+inline constexpr std::string_view first_process =
+    "the process that serves is process 1, with which its container ends: start the new program below an "
+    "init "
+    "process, or replace the container";
 
 class server_listener;
 class shard;
@@ -34,8 +41,12 @@ class predecessor {
   [[nodiscard]] task<bool> run();
   [[nodiscard]] std::int64_t peer_process_id() const noexcept { return peer_process_id_; }
   [[nodiscard]] bool has_passed_sockets() const noexcept { return !passed_.empty(); }
+  // Ends the conversation without run(), when there is no memory: the server serves as before.
+  void refuse_at_once() noexcept;
   // The conversation is cut off, and the sockets are the successor's from now on.
   void leave_sockets() noexcept { keeps_sockets_ = false; }
+  // The process of the successor has ended: the sockets are this process's alone.
+  void peer_has_ended() noexcept { peer_is_out_ = true; }
   // After run() returned true: the addresses that the successor does not serve.
   [[nodiscard]] const std::vector<net::address>& given_up() const noexcept { return given_up_; }
 
@@ -44,9 +55,11 @@ class predecessor {
 
   [[nodiscard]] bool is_trusted();
   [[nodiscard]] task<std::optional<message>> receive(duration within, std::string& why_not);
-  bool send(message::kind what, std::string reason = {});
+  bool send(message::kind what);
+  void refuse(std::string reason);
+  [[nodiscard]] std::string why_not_ready(const std::optional<message>& ready, const std::string& otherwise);
   [[nodiscard]] std::string pass_sockets(shard& s);
-  // The listeners that the successor has, as far as they still exist.
+  // The listeners that the successor serves, as far as they still exist.
   [[nodiscard]] std::vector<server_listener*> taken(shard& s);
   [[nodiscard]] task<> pause_listeners();
   void resume_listeners() noexcept;
@@ -65,6 +78,9 @@ class predecessor {
   std::vector<std::size_t> taken_;  // which of them the successor serves
   std::vector<net::address> given_up_;
   bool keeps_sockets_ = true;
+  // It has ended, or knows that it gets nothing. Until then it may serve with the sockets that it has got:
+  // closing them here must not take them away.
+  bool peer_is_out_ = false;
 };
 
 }  // namespace coracle::server_internal

@@ -1,5 +1,6 @@
 #include "server/handover/succession.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
 #include "net/raw_address.hpp"
@@ -69,8 +70,9 @@ status succession::lock() {
     if (taken != -EAGAIN) return failure(taken, "creating PATH.lock");
     if (clock_.now() >= end)
       return status::failed_precondition(
-          "another process takes over at the handover path " + path_ +
-          ": wait until the last handover has finished before you start a further one");
+          "another process takes over at the handover path " + path_ + ": process " +
+          std::to_string(kernel::lock_holder(name)) +
+          " (0: unknown): wait until it serves alone before you start a further one, or end it if it hangs");
     std::this_thread::sleep_for(retry_pause);  // sleeps on purpose: no event tells when the file is free
   }
 }
@@ -130,71 +132,101 @@ net::address local_address_of(loop& on, int descriptor) {
 
 }  // namespace
 
-result<std::unique_ptr<net::acceptor>> succession::take(loop& on, const net::address& wanted) {
+result<opened_socket> succession::adopt(loop& on, passed_socket& s) {
+  result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
+  if (!adopted) return adopted.status();
+  opened_socket one;
+  one.acceptor = *std::move(adopted);
+  one.name = s.name;
+  one.claim = std::make_shared<const char>();
+  s.claim = one.claim;
+  return one;
+}
+
+result<opened_socket> succession::take(loop& on, const net::address& wanted) {
   const std::string text = wanted.to_string();
   for (passed_socket& s : sockets_) {
-    if (s.taken || s.name.of_manager) continue;
+    if (closed_ || s.taken() || s.name.of_manager) continue;
     if (s.local == net::address()) s.local = local_address_of(on, s.descriptor.get());
     const bool any_port = wanted.is_ip() && wanted.port() == 0;
     if (any_port ? s.name.text != text : s.local != wanted) continue;
-    result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
-    if (adopted) s.taken = true;
-    return adopted;
+    return adopt(on, s);
   }
-  return std::unique_ptr<net::acceptor>();
+  return opened_socket();
 }
 
 result<std::vector<opened_socket>> succession::take_of_manager(loop& on, std::string_view name) {
   std::vector<opened_socket> all;
   for (passed_socket& s : sockets_) {
-    if (!s.name.of_manager || (!name.empty() && s.name.text != name)) continue;
-    result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
+    if (closed_ || !s.name.of_manager || (!name.empty() && s.name.text != name)) continue;
+    result<opened_socket> adopted = adopt(on, s);
     if (!adopted) return adopted.status();
-    s.taken = true;
-    all.push_back({*std::move(adopted), s.name});
+    all.push_back(*std::move(adopted));
   }
   return all;
 }
 
-task<result<handover_protocol::message>> succession::next_message() {
-  net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, connection_.get());
-  const std::int64_t waited = co_await readable;
-  if (waited == -ECANCELED) co_return readable.ended_early();
-  kernel::packet got;
-  const std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
-  std::optional<protocol_of::message> m;
-  if (received > 0) m = protocol_of::parse(got.text);
-  if (!m) co_return status::unavailable("the predecessor has ended");
-  co_return *std::move(m);
+void succession::close() {
+  if (std::exchange(closed_, true)) return;
+  for (std::size_t i = 0; i < sockets_.size(); ++i)
+    if (sockets_[i].taken()) taken_.push_back(i);
+  sockets_.clear();
 }
 
-task<status> succession::take_possession() {
+task<result<std::optional<protocol_of::message>>> succession::next_message() {
+  for (;;) {
+    net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, connection_.get());
+    const std::int64_t waited = co_await readable;
+    if (waited == -ECANCELED) co_return readable.ended_early();
+    kernel::packet got;
+    std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+    // The predecessor has closed the connection without reading everything; what it has sent is still here.
+    if (received == -ECONNRESET) received = kernel::receive_packet(connection_.get(), got);
+    if (received == -EAGAIN) continue;
+    if (received == 0 || received == -ECONNRESET || received == -EPIPE)
+      co_return std::optional<protocol_of::message>();
+    if (received < 0) co_return failure(received, "waiting for the process that serves");
+    std::optional<protocol_of::message> m = protocol_of::parse(got.text);
+    if (!m) co_return status::internal("the predecessor sends malformed messages, and goes on");
+    co_return m;
+  }
+}
+
+task<status> succession::take_possession(const std::function<void()>& paused) {
   if (!has_predecessor()) co_return status();
-  std::vector<std::size_t> taken;
-  for (std::size_t i = 0; i < sockets_.size(); ++i)
-    if (sockets_[i].taken) taken.push_back(i);
-  sockets_.clear();  // what was not taken stays with the predecessor
-  const status outcome = co_await until_possession(std::move(taken));
-  loop::current()->io().forget(connection_.get());
-  connection_ = kernel::owned_descriptor();
+  const status outcome = co_await until_possession(paused);
+  abandon();
   co_return outcome;
+}
+
+void succession::abandon() noexcept {
+  if (!connection_.is_open()) return;
+  if (loop* const here = loop::current()) here->io().forget(connection_.get());
+  connection_ = kernel::owned_descriptor();
 }
 
 // A predecessor that ends without a word was killed, or was told to end: this process has its sockets, and
 // goes on. The path may have been removed with it.
-task<status> succession::until_possession(std::vector<std::size_t> taken) {
-  bool over = say(connection_.get(), message_kind::ready, std::move(taken)) < 0;
-  while (!over) {
-    const result<protocol_of::message> m = co_await next_message();
-    if (m.status().code() == status_code::cancelled) co_return m.status();
-    if (m && m->type == message_kind::refused)
+task<status> succession::until_possession(const std::function<void()>& paused) {
+  // A predecessor that has closed the connection may have said why.
+  const std::int64_t said = say(connection_.get(), message_kind::ready, std::move(taken_));
+  if (said < 0 && said != -EPIPE && said != -ECONNRESET)
+    co_return failure(said, "talking to the process that serves");
+  for (;;) {
+    const result<std::optional<protocol_of::message>> got = co_await next_message();
+    if (!got.ok()) co_return got.status();
+    const std::optional<protocol_of::message>& m = *got;
+    if (!m) break;
+    if (m->type == message_kind::refused)
       co_return status::failed_precondition("the predecessor goes on: " + m->reason);
-    if (m && m->type == message_kind::done) co_return status();
-    over = !m || m->type != message_kind::go;
+    if (m->type == message_kind::done) co_return status();
+    if (m->type != message_kind::go)
+      co_return status::internal("the predecessor sends malformed messages, and goes on");
+    paused();
   }
   control_ = kernel::owned_descriptor();
-  const status taken_over = take_path();
-  co_return taken_over;
+  base::if_memory_allows([this] { path_failed_ = take_path(); });
+  co_return status();
 }
 
 kernel::owned_descriptor succession::take_control() noexcept {

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,12 +25,15 @@ namespace coracle::server_internal {
 struct opened_socket {
   std::unique_ptr<net::acceptor> acceptor;
   handover_protocol::socket_name name;
+  // Of a socket that a predecessor has passed on; lives as long as this process listens at it.
+  std::shared_ptr<const void> claim{};
 };
 
 // Owns the path of a handover, or what it has got from the process that owns it. Belongs to the handover of a
 // server. begin() and the functions that take sockets run while the server is set up, on any thread; the
 // others on loop 0. Neither the constructor nor the destructor blocks. If it is destroyed before
-// take_possession(), the predecessor goes on serving.
+// take_possession(), the predecessor goes on serving. The caller excludes that close() and the functions that
+// take sockets run at the same time.
 class succession {
  public:
   succession(const runtime& clock, std::string path) : clock_(clock), path_(std::move(path)) {}
@@ -40,15 +44,23 @@ class succession {
   [[nodiscard]] bool has_predecessor() const noexcept { return connection_.is_open(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // The socket that listens at the address; null if there is none. A wanted port of 0 stands for a socket
-  // that was made for port 0.
-  [[nodiscard]] result<std::unique_ptr<net::acceptor>> take(loop& on, const net::address& wanted);
+  // The socket that listens at the address; without an acceptor if there is none. A wanted port of 0 stands
+  // for a socket that was made for port 0.
+  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted);
   // Those of the service manager that have this name, or all for an empty name.
   [[nodiscard]] result<std::vector<opened_socket>> take_of_manager(loop& on, std::string_view name);
 
-  // Tells the predecessor that the server serves, and waits until everything belongs to this process. Fails
-  // if the predecessor goes on instead: this process must end then.
-  [[nodiscard]] task<status> take_possession();
+  // From now on no socket is taken: what was not taken, or is not listened at any more, stays with the
+  // predecessor. Call it before take_possession().
+  void close();
+  // Tells the predecessor that the server serves, and waits until everything belongs to this process. Calls
+  // `paused` when the predecessor has stopped accepting. Fails if the predecessor goes on instead: this
+  // process must end then.
+  [[nodiscard]] task<status> take_possession(const std::function<void()>& paused);
+  // Ends the conversation with the predecessor, which goes on serving.
+  void abandon() noexcept;
+  // After take_possession(): why take_control() returns none, so that no process can connect at the path.
+  [[nodiscard]] const status& path_failed() const noexcept { return path_failed_; }
 
   // The descriptor at which successors connect; from now on the caller's. Others may take the path, too.
   [[nodiscard]] runtime_internal::kernel::owned_descriptor take_control() noexcept;
@@ -58,7 +70,8 @@ class succession {
     runtime_internal::kernel::owned_descriptor descriptor;
     handover_protocol::socket_name name;
     net::address local;
-    bool taken = false;
+    std::weak_ptr<const void> claim{};
+    [[nodiscard]] bool taken() const noexcept { return !claim.expired(); }
   };
 
   [[nodiscard]] status lock();
@@ -67,8 +80,10 @@ class succession {
   // said_nothing: the process has ended, or is ending, and another one may have the path next.
   [[nodiscard]] status receive_sockets(time_point end, bool& said_nothing);
   [[nodiscard]] status failure(std::int64_t error, std::string_view action) const;
-  [[nodiscard]] task<status> until_possession(std::vector<std::size_t> taken);
-  [[nodiscard]] task<result<handover_protocol::message>> next_message();
+  [[nodiscard]] result<opened_socket> adopt(loop& on, passed_socket& s);
+  [[nodiscard]] task<status> until_possession(const std::function<void()>& paused);
+  // None: the predecessor has ended.
+  [[nodiscard]] task<result<std::optional<handover_protocol::message>>> next_message();
 
   const runtime& clock_;
   const std::string path_;
@@ -76,6 +91,9 @@ class succession {
   runtime_internal::kernel::owned_descriptor connection_;  // to the predecessor
   runtime_internal::kernel::owned_descriptor control_;
   std::vector<passed_socket> sockets_;
+  std::vector<std::size_t> taken_;  // by close()
+  status path_failed_;
+  bool closed_ = false;
 };
 
 }  // namespace coracle::server_internal

@@ -179,6 +179,15 @@ class recording_sink final : public acceptor_sink {
   std::vector<std::unique_ptr<duplex>> connections;
   event<> changed;
   bool done = false;
+  int pauses = 0;
+  // Until `reached` holds.
+  template <class Condition>
+  task<> until(Condition reached) {
+    while (!reached()) {
+      changed.reset();
+      co_await changed;
+    }
+  }
 
  private:
   void accepted(runtime_internal::handle connection) noexcept override {
@@ -186,6 +195,10 @@ class recording_sink final : public acceptor_sink {
     changed.set();
   }
   void accept_failed(status reason) noexcept override { ADD_FAILURE() << reason; }
+  void paused() noexcept override {
+    ++pauses;
+    changed.set();
+  }
   void closed() noexcept override {
     done = true;
     changed.set();
@@ -223,6 +236,45 @@ task<> accepts_many() {
   EXPECT_EQ(late.status().code(), status_code::unavailable);
 }
 TEST_P(Listener, AnAcceptorHandsOverEveryConnection) { run(accepts_many()); }
+
+task<> pauses() {
+  loop& here = *loop::current();
+  recording_sink sink(here);
+  std::unique_ptr<acceptor> a = acceptor::open(here, address::loopback_v4(0)).value();
+  EXPECT_FALSE(a->pause()) << "it was not started";
+  a->start(sink);
+  a->look_again();
+  EXPECT_TRUE(a->pause());
+  EXPECT_FALSE(a->pause()) << "it was confirmed once";
+  EXPECT_EQ(sink.pauses, 0) << "never from inside pause()";
+  const auto confirmed = [&sink] { return sink.pauses == 1; };
+  co_await sink.until(confirmed);
+  a->look_again();
+  const result<stream> first = co_await stream::connect(a->local_address());
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(sink.connections.empty()) << "connections wait in the kernel";
+  a->resume();
+  const auto has_first = [&sink] { return sink.connections.size() == 1; };
+  co_await sink.until(has_first);
+  a->look_again();
+  a->look_again();
+  const result<stream> second = co_await stream::connect(a->local_address());
+  EXPECT_TRUE(second.ok());
+  const auto has_second = [&sink] { return sink.connections.size() == 2; };
+  co_await sink.until(has_second);
+  EXPECT_TRUE(a->pause());
+  a->resume();
+  const result<stream> third = co_await stream::connect(a->local_address());
+  EXPECT_TRUE(third.ok());
+  const auto has_third = [&sink] { return sink.connections.size() == 3; };
+  co_await sink.until(has_third);
+  EXPECT_EQ(sink.pauses, 1) << "a pause that ends before it was confirmed is not";
+  a->look_again();
+  a->close();
+  const auto closed = [&sink] { return sink.done; };
+  co_await sink.until(closed);
+}
+TEST_P(Listener, AnAcceptorPausesAndLooksAgain) { run(pauses()); }
 
 task<> never_started() {
   std::unique_ptr<acceptor> a = acceptor::open(*loop::current(), address::loopback_v4(0)).value();
