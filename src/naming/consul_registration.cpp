@@ -110,5 +110,6 @@ void consul_registration::leaving() noexcept { state_->end(); }
 void consul_registration::replaced(std::span<const net::address> given_up) noexcept {
   state_->pass_on(given_up);
 }
+void consul_registration::resumed() noexcept { state_->renew(); }
 
 }  // namespace coracle

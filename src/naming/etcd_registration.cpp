@@ -143,5 +143,6 @@ void etcd_registration::leaving() noexcept { state_->end(); }
 void etcd_registration::replaced(std::span<const net::address> given_up) noexcept {
   state_->pass_on(given_up);
 }
+void etcd_registration::resumed() noexcept { state_->renew(); }
 
 }  // namespace coracle

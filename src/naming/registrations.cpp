@@ -74,14 +74,14 @@ class registrations::membership {
  public:
   membership(registrations& of, event<>& ending) : of_(of), ending_(ending) {
     const std::lock_guard lock(of_.mutex_);
-    of_.endings_.push_back(&ending_);
+    of_.holders_.push_back({&ending_});
     if (of_.ended_) ending_.set();
   }
   membership(const membership&) = delete;
   membership& operator=(const membership&) = delete;
   ~membership() {
     const std::lock_guard lock(of_.mutex_);
-    std::erase(of_.endings_, &ending_);
+    std::erase_if(of_.holders_, [this](const holder& h) { return h.ending == &ending_; });
   }
 
  private:
@@ -101,6 +101,7 @@ task<> registrations::keep(registrations& of, registry_entry& entry, event<>& en
     if (entered) {
       failing = false;
       was_entered = true;
+      if (lost.ok() && of.begins_anew(ending)) continue;
       if (lost.ok()) break;
       // An entry that is lost at once is not made anew each second.
       if (loop::current()->now() - begun >= registrations::lease_time) pauses.reset();
@@ -112,7 +113,7 @@ task<> registrations::keep(registrations& of, registry_entry& entry, event<>& en
     }
     const duration pause = std::min(pauses.next(loop::current()->io().random()), register_pause_max);
     const bool ended = co_await set_within(ending, pause);
-    if (ended) break;
+    if (ended && !of.begins_anew(ending)) break;
   }
   if (of.is_passed_on(entry.server())) {
     registry_log().info("left ", entry.text(), " to the process that has taken over");
@@ -154,14 +155,35 @@ void registrations::pass_on(std::span<const net::address> given_up) noexcept {
 bool registrations::is_passed_on(const net::address& server) {
   const std::lock_guard lock(mutex_);
   return passed_on_ && std::ranges::none_of(given_up_, [&](const net::address& a) {
-           return a == server || (is_unspecified(a) && a.port() == server.port());
+           return a == server ||
+                  (is_unspecified(a) && a.kind() == server.kind() && a.port() == server.port());
          });
 }
 
 void registrations::end() noexcept {
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  for (event<>* one : endings_) one->set();
+  for (const holder& one : holders_) one.ending->set();
+}
+
+void registrations::renew() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  for (holder& one : holders_) {
+    one.begins_anew = true;
+    one.ending->set();
+  }
+}
+
+bool registrations::begins_anew(event<>& ending) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  for (holder& one : holders_) {
+    if (one.ending != &ending || !std::exchange(one.begins_anew, false)) continue;
+    ending.reset();
+    return true;
+  }
+  return false;
 }
 
 }  // namespace coracle::naming

@@ -56,15 +56,23 @@ class registrations {
   // As end(), but leaves the entries to another process, which has made them anew, except those of servers at
   // `given_up`, where it does not listen. From any thread.
   void pass_on(std::span<const net::address> given_up) noexcept;
+  // Enters everything again, because another process may have replaced or removed it. From any thread.
+  void renew() noexcept;
 
  private:
   class membership;
   static task<> run(std::shared_ptr<registrations> of, std::function<std::unique_ptr<registry_entry>()> make);
   static task<> keep(registrations& of, registry_entry& entry, event<>& ending);
   [[nodiscard]] bool is_passed_on(const net::address& server);
+  // Whether `ending` was set by renew() only; resets it then. On its loop.
+  [[nodiscard]] bool begins_anew(event<>& ending);
 
   std::mutex mutex_;
-  std::vector<event<>*> endings_;  // one for each server, of its loop
+  struct holder {
+    event<>* ending;  // of the loop of the entry
+    bool begins_anew = false;
+  };
+  std::vector<holder> holders_;  // one for each server
   bool ended_ = false;
   bool passed_on_ = false;
   std::vector<net::address> given_up_;

@@ -192,6 +192,12 @@ void one_is_drained(const std::shared_ptr<all_drained>& all) noexcept {
   all->owner_loop.post(*all);
 }
 
+struct all_closed final : all_drained, close_watch {
+  using all_drained::all_drained;
+  void listeners_closed() noexcept override { one_is_drained(std::exchange(self, nullptr)); }
+  std::shared_ptr<all_closed> self;  // while a shard has it
+};
+
 task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
                  std::shared_ptr<all_drained> all) {
   try {
@@ -226,9 +232,13 @@ void server_state::begin_handover() {
   if (!handover_) return;
   const bool signalled = handover_->take_early_signal() && runs_;  // only run() handles signals
   with_shard(0, [this, signalled](shard* s) {
-    if (!s) return;
-    handover_->begin(shared_from_this());
-    if (signalled) handover_->start_successor();
+    const auto begin = [&] {
+      handover_->begin(shared_from_this());
+      if (signalled) handover_->start_successor();
+    };
+    if (!s || base::if_memory_allows(begin)) return;
+    owner.log().write(log_room::server, log_level::error,
+                      "the process is out of memory: the server cannot be handed over");
   });
 }
 
@@ -261,12 +271,19 @@ void server_state::replaced(const std::vector<net::address>& given_up) noexcept 
   request_stop();
 }
 
+// Registrations may have been replaced by the process that has failed.
+void server_state::resumed() noexcept {
+  if (!leaving_.load())
+    for (service* s : routes.services()) s->resumed();
+}
+
 // The connections that have arrived at the listeners go to the loops before these begin to drain.
 task<> server_state::close_listeners() {
-  auto closed = std::make_shared<all_drained>(1, coro::this_executor());
+  auto closed = std::make_shared<all_closed>(1, coro::this_executor());
   const bool there = with_shard(0, [closed](shard* s) {
-    if (s) s->close_listeners([closed] { one_is_drained(closed); });
-    else one_is_drained(closed);
+    if (!s) return one_is_drained(closed);
+    closed->self = closed;
+    s->close_listeners(*closed);
   });
   if (there) co_await closed->done;
 }

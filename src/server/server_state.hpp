@@ -121,6 +121,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // --- loop 0
   // A successor has taken over all addresses but these: the server drains.
   void replaced(const std::vector<net::address>& given_up) noexcept;
+  // The process that was to replace this one has failed. Loop 0.
+  void resumed() noexcept;
   // `security` is null for plaintext.
   void accepted(runtime_internal::handle connection,
                 const std::shared_ptr<security::server_security>& security) noexcept;

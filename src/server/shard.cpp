@@ -429,15 +429,15 @@ void shard::for_each_connection(F f) noexcept {
   for (const auto& [number, c] : numbered) f(*c);
 }
 
-void shard::close_listeners(std::function<void()> then) {
-  when_listeners_closed_.push_back(std::move(then));
+void shard::close_listeners(close_watch& w) noexcept {
+  close_watches_.push_back(w);
   for (const auto& e : listeners_) e->close();
   notify_listeners_closed();
 }
 
 void shard::notify_listeners_closed() noexcept {
-  if (listeners_.empty())
-    for (const auto& f : std::exchange(when_listeners_closed_, {})) f();
+  if (!listeners_.empty()) return;
+  while (close_watch* const w = close_watches_.pop_front()) w->listeners_closed();
 }
 
 void shard::begin_goaways() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/if_memory_allows.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
@@ -33,6 +34,15 @@ namespace coracle::server_internal {
 
 struct plain_request;  // server/web/web_call.hpp
 struct repeated_request;
+
+// Is told once that all listeners of a shard are closed. Takes no memory while it waits.
+class close_watch : public base::list_hook {
+ public:
+  virtual void listeners_closed() noexcept = 0;
+
+ protected:
+  ~close_watch() = default;
+};
 
 // A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
 // is closed.
@@ -118,7 +128,7 @@ class shard final : public runtime_internal::loop_service,
   }
   // Closes the listening sockets, and calls `then` when the connections that had arrived at them have been
   // passed on.
-  void close_listeners(std::function<void()> then);
+  void close_listeners(close_watch& w) noexcept;
   // A successor has taken over: the connections that exist now, apart from those of this process, get GOAWAY.
   void begin_goaways() noexcept;
   // Sends it to the next of them, until `part` of `parts` have it.
@@ -226,7 +236,7 @@ class shard final : public runtime_internal::loop_service,
   std::uint64_t calls_started_ = 0;
   time_point last_call_started_{};  // on closed connections
   std::vector<std::unique_ptr<server_listener>> listeners_;
-  std::vector<std::function<void()>> when_listeners_closed_;
+  base::intrusive_list<close_watch> close_watches_;
   std::vector<std::pair<std::uint64_t, transport::connection*>> get_goaway_;  // by id
   std::size_t got_goaway_ = 0;  // how many of these
   std::unique_ptr<server_observer> observers_;  // several as one; null if there is none, or one

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <span>
 #include <string>
@@ -41,14 +42,19 @@ coracle::server_options with_times() {
 // --8<-- [start:replaced]
 class registered final : public movie::rpc::MovieService::service {
  public:
+  explicit registered(const coracle::net::address& at) : address(at) {}
   void leaving() noexcept override { remove_from_registry(); }
-  // The new process has registered itself at the same address: nothing is removed.
+  // The new process has registered itself at the same address, unless it does not serve there any more.
   void replaced(std::span<const coracle::net::address> given_up) noexcept override {
-    if (!given_up.empty()) remove_from_registry();
+    if (std::ranges::find(given_up, address) != given_up.end()) remove_from_registry();
   }
+  // The new process has failed, and may have replaced or removed the entry.
+  void resumed() noexcept override { add_to_registry(); }
   // --8<-- [end:replaced]
-  void remove_from_registry() noexcept { removed = true; }
-  bool removed = false;
+  void remove_from_registry() noexcept { entered = false; }
+  void add_to_registry() noexcept { entered = true; }
+  coracle::net::address address;
+  bool entered = true;
 };
 
 TEST(GuideToHandover, AMissingFolderIsAnError) {
@@ -62,15 +68,17 @@ TEST(GuideToHandover, TheOptionsAreThoseOfTheServer) {
 }
 
 TEST(GuideToHandover, ARegistrationIsRemovedWhereNobodyServesAnyMore) {
-  registered service;
-  service.replaced({});
-  EXPECT_FALSE(service.removed);
-  const coracle::net::address left = coracle::net::address::loopback_v4(50051);
-  service.replaced(std::span(&left, 1));
-  EXPECT_TRUE(service.removed);
-  registered alone;
-  alone.leaving();
-  EXPECT_TRUE(alone.removed);
+  const coracle::net::address own = coracle::net::address::loopback_v4(50051);
+  const coracle::net::address other = coracle::net::address::loopback_v4(50052);
+  registered service(own);
+  service.replaced(std::span(&other, 1));
+  EXPECT_TRUE(service.entered);
+  service.replaced(std::span(&own, 1));
+  EXPECT_FALSE(service.entered);
+  service.resumed();
+  EXPECT_TRUE(service.entered);
+  service.leaving();
+  EXPECT_FALSE(service.entered);
 }
 
 }  // namespace

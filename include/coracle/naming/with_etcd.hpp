@@ -93,6 +93,7 @@ class etcd_registration final : public service {
   [[nodiscard]] method_table methods() const noexcept override { return {}; }
   void leaving() noexcept override;
   void replaced(std::span<const net::address> given_up) noexcept override;
+  void resumed() noexcept override;
   /// @endcond
 
  private:

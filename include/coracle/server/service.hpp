@@ -54,6 +54,10 @@ class service {
   /// thread, in place of leaving(), before draining(). Registries leave the registration to the successor
   /// here, except for the addresses in `given_up`, on which it does not listen.
   virtual void replaced(std::span<const net::address> /*given_up*/) noexcept {}
+  /// Another process was to take the addresses over and has failed: the server goes on serving. Called on any
+  /// thread, each time. Registries register it again here, because the other process may have replaced the
+  /// registration, which ends with that process.
+  virtual void resumed() noexcept {}
   /// The server has begun to drain: it accepts no new connections, and gives its calls time to end. Called
   /// once, on any thread.
   virtual void draining() noexcept {}

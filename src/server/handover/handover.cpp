@@ -275,6 +275,7 @@ task<> handover::serve_successor(kernel::owned_descriptor connection) {
   }
   if (!replaced_) {
     successor_serves_.reset();
+    if (conversation.has_passed_sockets()) server_.resumed();
     co_return;
   }
   owns_path_ = false;

@@ -184,7 +184,7 @@ TEST_F(EtcdInTheSimulation, AReplacedProcessRemovesOnlyWhatItsSuccessorDoesNotSe
     const char* given_up;
     bool removed;
   } const cases[] = {{"10.0.0.2:50051", false}, {"10.0.0.1:50052", false}, {"0.0.0.0:50052", false},
-                     {"10.0.0.1:50051", true},  {"0.0.0.0:50051", true},   {"[::]:50051", true}};
+                     {"10.0.0.1:50051", true},  {"0.0.0.0:50051", true},   {"[::]:50051", false}};
   for (const auto& c : cases) {
     etcd_registration registration({"127.0.0.1:2379", insecure()});
     registration.announce(host_, "movies", "10.0.0.1:50051");
@@ -197,6 +197,32 @@ TEST_F(EtcdInTheSimulation, AReplacedProcessRemovesOnlyWhatItsSuccessorDoesNotSe
     etcd_.keys.clear();
     etcd_.leases.clear();
   }
+}
+
+// The process that was to be the successor has put the key anew, and its end removes it.
+TEST_F(EtcdInTheSimulation, AProcessThatIsNotReplacedAfterAllIsRegisteredAgain) {
+  const etcd_options options("127.0.0.1:2379", insecure());
+  etcd_registration registration(options);
+  registration.announce(host_, "movies", "10.0.0.1:50051");
+  world_.run_for(1s);
+  for (const bool before : {true, false}) {
+    etcd_registration of_successor(options);
+    of_successor.announce(host_, "movies", "10.0.0.1:50051");
+    world_.run_for(1s);
+    if (before) registration.resumed();
+    of_successor.leaving();
+    world_.run_for(1s);
+    if (!before) {
+      EXPECT_THAT(etcd_.keys, IsEmpty());
+      registration.resumed();
+    }
+    world_.run_for(1s);
+    EXPECT_THAT(etcd_.keys, SizeIs(1)) << (before ? "before" : "after") << " the other one has left";
+  }
+  registration.leaving();
+  registration.resumed();
+  world_.run_for(1s);
+  EXPECT_THAT(etcd_.keys, IsEmpty());
 }
 
 class EtcdWithUsers : public EtcdInTheSimulation {
