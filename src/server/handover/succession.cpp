@@ -177,11 +177,13 @@ task<result<std::optional<protocol_of::message>>> succession::next_message() {
   for (;;) {
     net::io_wait readable(*loop::current(), runtime_internal::operation::kind::poll_in, connection_.get());
     const std::int64_t waited = co_await readable;
-    if (waited == -ECANCELED) co_return readable.ended_early();
+    const bool stopped = waited == -ECANCELED;
     kernel::packet got;
-    std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+    std::int64_t received = waited < 0 && !stopped ? waited : kernel::receive_packet(connection_.get(), got);
     // The predecessor has closed the connection without reading everything; what it has sent is still here.
     if (received == -ECONNRESET) received = kernel::receive_packet(connection_.get(), got);
+    // What has arrived before a stop counts: after "done", the sockets belong to this process alone.
+    if (received == -EAGAIN && stopped) co_return readable.ended_early();
     if (received == -EAGAIN) continue;
     if (received == 0 || received == -ECONNRESET || received == -EPIPE)
       co_return std::optional<protocol_of::message>();
