@@ -62,7 +62,7 @@ void backend::close_file(handle h) noexcept { kernel::close_file(h); }
 std::int64_t backend::open_signals(std::uint32_t set) noexcept { return kernel::open_signals(set); }
 std::uint32_t backend::take_signals(handle h) noexcept { return kernel::take_signals(h); }
 void backend::close_signals(handle h) noexcept {
-  kernel::forget_signals(h);
+  static_cast<void>(kernel::forget_signals(h));
   close(h);  // the backend's own close(), which also discards its state of the descriptor
 }
 

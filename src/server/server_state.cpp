@@ -136,7 +136,7 @@ void server_state::defer_sigterm() {
 
 bool server_state::take_deferred_sigterm() noexcept {
   const std::lock_guard held(deferred_sigterm_mutex_);
-  const bool arrived = deferred_sigterm_ && deferred_sigterm_->take();
+  const bool arrived = deferred_sigterm_ && deferred_sigterm_->end();
   deferred_sigterm_.reset();
   return arrived;
 }

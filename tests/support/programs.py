@@ -80,7 +80,7 @@ class Background:
             try:
                 line = self._lines.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"{self.name} did not say /{pattern.pattern}/ within {limit_s} s") from None
+                raise AssertionError(f"{self.name} did not say /{pattern.pattern}/ within {limit_s} s, but: {' | '.join(self.said[-5:])}") from None
             assert line is not None, f"{self.name} ended before it said /{pattern.pattern}/: {' | '.join(self.said[-3:])}"
             found = pattern.search(line)
             if found:

@@ -4,6 +4,7 @@
 
 #include "coracle/base/impl/assert.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
+#include "runtime/kernel/poll_now.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 #include "runtime/stall_detector.hpp"
 
@@ -399,7 +400,7 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
   }
   pollfd p{op.on, POLLOUT, 0};
   ++stats_.system_calls;
-  if (::poll(&p, 1, 0) <= 0) return -EAGAIN;
+  if (kernel::poll_now(p) <= 0) return -EAGAIN;
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
@@ -409,7 +410,7 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
 std::int64_t epoll_loop::try_poll(operation& op) noexcept {
   pollfd p{op.on, static_cast<short>(op.type == operation::kind::poll_in ? POLLIN : POLLOUT), 0};
   ++stats_.system_calls;
-  const int n = ::poll(&p, 1, 0);  // does not wait, so that no signal can interrupt it
+  const int n = kernel::poll_now(p);
   if (n < 0) return -errno;
   if (n == 0) return -EAGAIN;
   return p.revents & POLLNVAL ? -EBADF : 0;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <mutex>
+#include <utility>
 
 namespace coracle::runtime_internal::kernel {
 
@@ -155,7 +156,7 @@ std::uint32_t take_signals(handle h) noexcept {
   return watcher_of(h).pending.exchange(0);
 }
 
-void forget_signals(handle h) noexcept {
+std::uint32_t forget_signals(handle h) noexcept {
   const std::lock_guard held(changing);
   watcher& w = watcher_of(h);
   restore(w.set.load());
@@ -163,6 +164,7 @@ void forget_signals(handle h) noexcept {
   // A handler on another thread may have read the descriptor before: it must not write to a new descriptor
   // with the same number.
   while (handlers_running.load() != 0) ::sched_yield();
+  return w.pending.exchange(0);
 }
 
 bool watches_signals(std::uint32_t set) noexcept {
@@ -173,17 +175,17 @@ bool watches_signals(std::uint32_t set) noexcept {
 
 deferred_sigterm::deferred_sigterm() noexcept : events_(open_signals(termination)) {}
 
-bool deferred_sigterm::take() noexcept {
-  return events_ >= 0 && take_signals(static_cast<handle>(events_)) != 0;
+bool deferred_sigterm::end() noexcept {
+  if (events_ < 0) return false;
+  const auto h = static_cast<handle>(std::exchange(events_, -1));
+  // A handler on another thread may not have come to it yet.
+  const bool arrived = forget_signals(h) != 0;
+  ::close(h);
+  return arrived;
 }
 
 deferred_sigterm::~deferred_sigterm() {
-  if (events_ < 0) return;
-  const auto h = static_cast<handle>(events_);
-  const bool untold = take();
-  forget_signals(h);
-  ::close(h);
-  if (untold && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
+  if (end() && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace coracle::runtime_internal::kernel

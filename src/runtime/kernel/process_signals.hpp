@@ -14,7 +14,8 @@ namespace coracle::runtime_internal::kernel {
 // and with SA_RESTART. From any thread.
 std::int64_t open_signals(std::uint32_t set) noexcept;
 std::uint32_t take_signals(handle h) noexcept;
-void forget_signals(handle h) noexcept;
+// Returns the signals that were not taken: a handler that runs on another thread is awaited.
+[[nodiscard]] std::uint32_t forget_signals(handle h) noexcept;
 // Whether any signal of `set` is watched.
 bool watches_signals(std::uint32_t set) noexcept;
 
@@ -31,11 +32,11 @@ class deferred_sigterm {
   // watch exists.
   ~deferred_sigterm();
 
-  // Whether a SIGTERM arrived; if so, the caller must handle it.
-  [[nodiscard]] bool take() noexcept;
+  // Ends the deferral. Whether a SIGTERM arrived; if so, the caller must handle it.
+  [[nodiscard]] bool end() noexcept;
 
  private:
-  const std::int64_t events_;
+  std::int64_t events_;
 };
 
 }  // namespace coracle::runtime_internal::kernel

@@ -1,5 +1,7 @@
 #include "runtime/kernel/stream_calls.hpp"
 
+#include "runtime/kernel/poll_now.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -23,7 +25,7 @@ bool unknown_here(int error) noexcept { return error == EOPNOTSUPP || error == E
 
 bool is_ready(handle h, short events) noexcept {
   pollfd p{h, events, 0};
-  return ::poll(&p, 1, 0) > 0;
+  return poll_now(p) > 0;
 }
 
 // Suppresses the SIGPIPE of this thread for one call. Keeps a SIGPIPE that was pending before, which has

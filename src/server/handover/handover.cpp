@@ -83,10 +83,8 @@ status handover::open() {
 bool handover::take_early_signal() noexcept {
   if (early_signal_ < 0) return false;
   const auto h = static_cast<runtime_internal::handle>(std::exchange(early_signal_, -1));
-  const bool arrived = kernel::take_signals(h) != 0;
-  kernel::forget_signals(h);
   const kernel::owned_descriptor closed(h);
-  return arrived;
+  return kernel::forget_signals(h) != 0;
 }
 
 void handover::log(log_level level, std::string_view text) noexcept {

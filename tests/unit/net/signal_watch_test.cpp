@@ -205,6 +205,36 @@ task<> watched_for(std::atomic<bool>& watching) {
   EXPECT_EQ(got.value(), process_signal::user1);
 }
 
+task<> count_signals(std::atomic<bool>& ended) {
+  signal_watch watch = signal_watch::open({process_signal::user2}).value();
+  for (int i = 0; i < 300; ++i) {
+    const result<process_signal> got = co_await watch.next();
+    EXPECT_TRUE(got.ok()) << got.status();
+    if (!got.ok()) break;
+  }
+  ended = true;
+}
+
+// They interrupt system calls of the thread that drives the loop, also those that do not wait.
+TEST_P(RealSignal, ManyDoNotEndTheWait) {
+  std::atomic<bool> ended{false};
+  const pthread_t driver = ::pthread_self();
+  struct sigaction quiet{};  // before and after the watch
+  quiet.sa_handler = handler;
+  struct sigaction before{};
+  ASSERT_EQ(::sigaction(SIGUSR2, &quiet, &before), 0);
+  rt().spawn_on(rt().at(0), count_signals(ended));
+  std::thread other([&] {
+    for (unsigned i = 0; !ended; ++i) {
+      ::pthread_kill(driver, SIGUSR2);
+      for (unsigned spin = 0; spin < i % 256; ++spin) static_cast<void>(ended.load());
+    }
+  });
+  rt().run();
+  other.join();
+  ::sigaction(SIGUSR2, &before, nullptr);
+}
+
 TEST_P(RealSignal, ReachesTheLoopWhicheverThreadItHits) {
   std::atomic<bool> watching{false};
   // The handler ran and let the signal pass before any watch existed: signalfd would miss this one.

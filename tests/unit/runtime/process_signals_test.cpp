@@ -1,0 +1,59 @@
+// Signals that are watched by one watch after the other, with threads that take signals themselves.
+#include "runtime/kernel/process_signals.hpp"
+
+#include "coracle/runtime/process_signal.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace coracle::runtime_internal::kernel::process_signals_test {
+namespace {
+
+constexpr std::uint32_t user2 = std::uint32_t{1} << static_cast<unsigned>(process_signal::user2);
+
+handle opened() {
+  const std::int64_t h = open_signals(user2);
+  EXPECT_GE(h, 0);
+  return static_cast<handle>(h);
+}
+bool ended(handle h) {
+  const std::uint32_t left = forget_signals(h);
+  ::close(h);
+  return left & user2;
+}
+
+// The handler runs on the other thread, and may be anywhere when a watch takes over from another.
+TEST(ProcessSignals, NoneIsLostBetweenTwoWatches) {
+  const handle whole = opened();  // keeps the handler
+  std::atomic<int> wanted{0};
+  std::atomic<int> raised{0};
+  constexpr int rounds = 2'000;
+  std::thread other([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      while (wanted.load() < i) std::this_thread::yield();
+      for (int spin = 0; spin < i % 64; ++spin) static_cast<void>(wanted.load());
+      ::pthread_kill(::pthread_self(), SIGUSR2);
+      raised.store(i);
+    }
+  });
+  for (int i = 1; i <= rounds; ++i) {
+    const handle first = opened();
+    wanted.store(i);
+    const handle second = opened();
+    const bool seen_by_first = ended(first);
+    while (raised.load() < i) std::this_thread::yield();
+    const bool seen_by_second = ended(second);
+    EXPECT_TRUE(seen_by_first || seen_by_second) << i;
+  }
+  other.join();
+  EXPECT_TRUE(ended(whole));
+}
+
+}  // namespace
+}  // namespace coracle::runtime_internal::kernel::process_signals_test
