@@ -74,14 +74,14 @@ class registrations::membership {
  public:
   membership(registrations& of, event<>& ending) : of_(of), ending_(ending) {
     const std::lock_guard lock(of_.mutex_);
-    of_.holders_.push_back({&ending_});
+    of_.endings_.push_back(&ending_);
     if (of_.ended_) ending_.set();
   }
   membership(const membership&) = delete;
   membership& operator=(const membership&) = delete;
   ~membership() {
     const std::lock_guard lock(of_.mutex_);
-    std::erase_if(of_.holders_, [this](const holder& h) { return h.ending == &ending_; });
+    std::erase(of_.endings_, &ending_);
   }
 
  private:
@@ -94,7 +94,7 @@ task<> registrations::keep(registrations& of, registry_entry& entry, event<>& en
   client::backoff pauses;
   bool failing = false;
   bool was_entered = false;  // ever
-  while (!ending.is_set()) {
+  while (!ending.is_set() || of.begins_anew(ending)) {
     bool entered = false;
     const time_point begun = loop::current()->now();
     const status lost = co_await entered_and_held(entry, ending, entered);
@@ -163,27 +163,19 @@ bool registrations::is_passed_on(const net::address& server) {
 void registrations::end() noexcept {
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  for (const holder& one : holders_) one.ending->set();
+  for (event<>* one : endings_) one->set();
 }
 
 void registrations::renew() noexcept {
   const std::lock_guard lock(mutex_);
-  if (ended_) return;
-  for (holder& one : holders_) {
-    one.begins_anew = true;
-    one.ending->set();
-  }
+  for (event<>* one : endings_) one->set();
 }
 
 bool registrations::begins_anew(event<>& ending) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
-  for (holder& one : holders_) {
-    if (one.ending != &ending || !std::exchange(one.begins_anew, false)) continue;
-    ending.reset();
-    return true;
-  }
-  return false;
+  ending.reset();
+  return true;
 }
 
 }  // namespace coracle::naming

@@ -64,15 +64,11 @@ class registrations {
   static task<> run(std::shared_ptr<registrations> of, std::function<std::unique_ptr<registry_entry>()> make);
   static task<> keep(registrations& of, registry_entry& entry, event<>& ending);
   [[nodiscard]] bool is_passed_on(const net::address& server);
-  // Whether `ending` was set by renew() only; resets it then. On its loop.
+  // Whether `ending` is set because of renew(); resets it then. On its loop.
   [[nodiscard]] bool begins_anew(event<>& ending);
 
   std::mutex mutex_;
-  struct holder {
-    event<>* ending;  // of the loop of the entry
-    bool begins_anew = false;
-  };
-  std::vector<holder> holders_;  // one for each server
+  std::vector<event<>*> endings_;  // one for each server, of its loop; set by end() and renew() only
   bool ended_ = false;
   bool passed_on_ = false;
   std::vector<net::address> given_up_;

@@ -214,12 +214,18 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
 
 void server_state::announce_leaving() {
   if (leaving_.exchange(true)) return;
-  for (service* s : routes.services()) s->leaving();
+  // The registration is that of the process which goes on serving.
+  const bool is_others = handover_ && handover_->has_not_taken_over();
+  for (service* s : routes.services()) {
+    if (is_others) s->replaced({});
+    else s->leaving();
+  }
 }
 
 // Serves on while clients and registries learn that the server leaves.
 task<> server_state::leave() {
-  if (options.leave_time <= duration::zero() || (handover_ && handover_->replaced())) co_return;
+  if (options.leave_time <= duration::zero()) co_return;
+  if (handover_ && (handover_->replaced() || handover_->has_not_taken_over())) co_return;
   announce_leaving();
   record_event("leaving", rpc::traced_event::severity::info);
   static_cast<void>(co_await with_timeout(options.leave_time, until_hurry()));
@@ -355,7 +361,8 @@ task<> server_state::watch_hangups(std::function<server_options()> read) {
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  if (handover_ && handover_->is_being_replaced()) co_await end_handover();
+  if (handover_ && (handover_->is_being_replaced() || handover_->has_not_taken_over()))
+    co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
@@ -363,7 +370,8 @@ task<> server_state::drain_with_configured_grace() {
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
-  if (handover_ && handover_->is_being_replaced()) co_await end_handover();
+  if (handover_ && (handover_->is_being_replaced() || handover_->has_not_taken_over()))
+    co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }

@@ -98,7 +98,7 @@ shard::~shard() {
 }
 
 void shard::listen(opened_socket socket, std::shared_ptr<security::server_security> security) {
-  if (draining_ || shutting_down_) return;
+  if (draining_ || shutting_down_ || closes_listeners_) return;
   listeners_.push_back(std::make_unique<server_listener>(
       std::move(socket), *server_,
       [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
@@ -430,6 +430,7 @@ void shard::for_each_connection(F f) noexcept {
 }
 
 void shard::close_listeners(close_watch& w) noexcept {
+  closes_listeners_ = true;
   close_watches_.push_back(w);
   for (const auto& e : listeners_) e->close();
   notify_listeners_closed();

@@ -237,6 +237,7 @@ class shard final : public runtime_internal::loop_service,
   time_point last_call_started_{};  // on closed connections
   std::vector<std::unique_ptr<server_listener>> listeners_;
   base::intrusive_list<close_watch> close_watches_;
+  bool closes_listeners_ = false;
   std::vector<std::pair<std::uint64_t, transport::connection*>> get_goaway_;  // by id
   std::size_t got_goaway_ = 0;  // how many of these
   std::unique_ptr<server_observer> observers_;  // several as one; null if there is none, or one

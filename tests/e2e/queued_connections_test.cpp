@@ -3,6 +3,9 @@
 #include "support/every_backend.hpp"
 #include "support/raw_frames.hpp"
 
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/with_timeout.hpp"
+
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
@@ -105,6 +108,25 @@ TEST_P(queued_connections, AreServedByAServerThatDrains) {
   run(s.drain(60s));
   for (std::thread& t : threads) t.join();
   for (std::size_t i = 0; i < connections; ++i) EXPECT_TRUE(answered.at(i)) << "connection " << i;
+}
+
+// The listener comes while those before it close.
+TEST_P(queued_connections, AListenerThatComesDuringADrainDoesNotKeepIt) {
+  echo_service service;
+  server s(rt());
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  const auto program = [](server& of) -> task<status> {
+    scope listening{co_await coro::this_environment()};
+    listening.spawn([](server& on) -> task<> {
+      EXPECT_EQ(on.listen("127.0.0.1:0", insecure()), status());
+      co_return;
+    }(of));
+    const status in_time = co_await with_timeout(20s, of.drain(1s));
+    co_await listening.join();
+    co_return in_time;
+  };
+  EXPECT_EQ(run(program(s)), status());
 }
 
 }  // namespace

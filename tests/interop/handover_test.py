@@ -19,7 +19,7 @@ import pytest
 
 from certificates import Certificates
 from handovers import DRAINS, ENDED, LISTENING, STEP_LIMIT_S, Caller, Generations, expect_none_lost
-from programs import ROOT, START_LIMIT_S, backends, own
+from programs import ROOT, START_LIMIT_S, Background, backends, own
 
 GOES_ON = re.compile(r"this process goes on serving")
 HAS_ENDED = re.compile(r"has ended within goaway_time: this process goes on serving")
@@ -220,6 +220,20 @@ def test_process_1_is_not_replaced(env, path):
         with Caller(f"127.0.0.1:{server.port}", env) as caller:
             caller.makes_some()
             assert expect_none_lost(caller)["by"] == 1, "the process that answers"
+
+
+def test_a_new_process_serves_if_the_old_one_ends_before_it_reads(env, path):
+    """The end of such a connection is an error, and not an end."""
+    old = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    old.bind(str(path))
+    path.chmod(0o600)
+    old.listen()
+    with Background(own("handover_pair"), "serve", path, "127.0.0.1:0", env=env) as new:
+        with old, old.accept()[0] as question:
+            assert select.select([question], [], [], STEP_LIMIT_S)[0], "it asks for the sockets"
+            path.unlink()
+        new.wait_for(LISTENING, START_LIMIT_S)
+        assert new.stop() == 0
 
 
 def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):

@@ -83,12 +83,13 @@ void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* 
 void handle_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   const saved& disposition = dispositions[index_of(number)];
+  handlers_running.fetch_add(1);  // before it looks for watchers, which wait for it at their end
   if (disposition.users.load() == 0) {
+    handlers_running.fetch_sub(1);
     pass_on(disposition.before, number, info, context);
     errno = error;
     return;
   }
-  handlers_running.fetch_add(1);
   const std::uint32_t bit = 1u << index_of(number);
   for (watcher& w : watchers) {
     const int event = w.event.load();

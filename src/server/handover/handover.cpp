@@ -74,7 +74,8 @@ status handover::open() {
   if (o.goaway_time < duration::zero() || o.start_time <= duration::zero())
     return status::invalid_argument("handover_options::goaway_time and start_time must not be negative");
   status opened = from_.begin();
-  if (opened.ok() && !from_.has_predecessor()) owns_path_ = true;
+  is_successor_ = from_.has_predecessor();
+  if (opened.ok() && !is_successor_) owns_path_ = true;
   constexpr auto starts_a_successor = std::uint32_t{1} << static_cast<unsigned>(process_signal::user2);
   if (opened.ok()) early_signal_ = kernel::open_signals(starts_a_successor);
   return opened;
@@ -100,7 +101,9 @@ void handover::release() noexcept {
 
 void handover::begin(const std::shared_ptr<server_state>& alive) {
   if (begun_ || ending_.is_set()) return;
-  server_.owner.spawn_on(server_.loop_of(0), run(alive, *this));
+  // A service: run() of a runtime does not wait for it, because it ends with its server.
+  loop& on = server_.loop_of(0);
+  server_.owner.core().spawn_service(static_cast<runtime_internal::driven_loop&>(on), run(alive, *this));
   begun_ = true;
 }
 
@@ -167,6 +170,7 @@ task<bool> handover::become_owner() {
     const std::function<void()> paused = [this] { listen_again(); };
     const status taken = co_await from_.take_possession(paused);
     if (!taken.ok()) {
+      from_.give_up();
       if (taken.code() == status_code::cancelled) co_return false;
       failure_ = taken;
       base::if_memory_allows(
@@ -261,6 +265,7 @@ struct handover::no_conversation {
 task<> handover::serve_successor(kernel::owned_descriptor connection) {
   predecessor conversation(server_, std::move(connection), control_.get(), ending_, successor_serves_);
   conversation_ = &conversation;
+  ended_child_ = -1;
   const no_conversation at_end{*this};
   try {
     replaced_ = co_await conversation.run();

@@ -31,6 +31,8 @@ class handover {
   // --- while the server is set up
   // Blocks: see succession::begin(). From now on SIGUSR2 does not end the process.
   [[nodiscard]] status open();
+  // Whether another process still serves, which this one was to replace.
+  [[nodiscard]] bool has_not_taken_over() const noexcept { return is_successor_ && !is_ready_; }
   // Whether SIGUSR2 has arrived since then. Ends that. Idempotent.
   [[nodiscard]] bool take_early_signal() noexcept;
   [[nodiscard]] succession& from() noexcept { return from_; }
@@ -91,6 +93,7 @@ class handover {
   status out_of_memory_;  // moved to failure_ if so
   std::int64_t ended_child_ = -1;  // the id of the child whose end was seen last
   bool begun_ = false;
+  bool is_successor_ = false;
   bool is_ready_ = false;  // the service manager has heard of it
   std::atomic<bool> owns_path_{false};
   bool start_later_ = false;  // start_successor() was called when it could not be decided

@@ -103,9 +103,12 @@ status succession::receive_sockets(time_point end, bool& said_nothing) {
     const std::int64_t waited = kernel::wait_for_packet(connection_.get(), left);
     if (waited == -ETIMEDOUT) return broken("does not answer");
     kernel::packet got;
-    const std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+    std::int64_t received = waited < 0 ? waited : kernel::receive_packet(connection_.get(), got);
+    // It has closed the connection without reading everything; what it has sent is still here.
+    if (received == -ECONNRESET) received = kernel::receive_packet(connection_.get(), got);
     if (received == -EAGAIN) continue;
-    said_nothing = received == 0 && sockets_.empty() && !control_.is_open();
+    const bool is_gone = received == 0 || received == -ECONNRESET || received == -EPIPE;
+    said_nothing = is_gone && sockets_.empty() && !control_.is_open();
     if (received <= 0) return broken("has ended, or sends malformed messages");
     std::optional<protocol_of::message> m = protocol_of::parse(got.text);
     if (m && m->type == message_kind::refused)
@@ -199,6 +202,12 @@ task<status> succession::take_possession(const std::function<void()>& paused) {
   const status outcome = co_await until_possession(paused);
   abandon();
   co_return outcome;
+}
+
+void succession::give_up() noexcept {
+  abandon();
+  control_ = kernel::owned_descriptor();
+  lock_ = kernel::owned_descriptor();
 }
 
 void succession::abandon() noexcept {

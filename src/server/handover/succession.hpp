@@ -59,6 +59,8 @@ class succession {
   [[nodiscard]] task<status> take_possession(const std::function<void()>& paused);
   // Ends the conversation with the predecessor, which goes on serving.
   void abandon() noexcept;
+  // The same; others may try to take over from now on.
+  void give_up() noexcept;
   // After take_possession(): why take_control() returns none, so that no process can connect at the path.
   [[nodiscard]] const status& path_failed() const noexcept { return path_failed_; }
 
