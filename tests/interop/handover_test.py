@@ -31,6 +31,13 @@ def env(request):
 
 
 @pytest.fixture
+def tmp_path():
+    """Shorter than pytest's own: the path of a socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="handover-") as folder:
+        yield pathlib.Path(folder)
+
+
+@pytest.fixture
 def path(tmp_path):
     return tmp_path / "handover"
 
@@ -275,8 +282,8 @@ def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):
 def test_only_the_user_may_connect(env):
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)  # others find the path in it
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # which others may enter, but not each folder for temporary files
+        os.chmod(folder, 0o755)
         path = pathlib.Path(folder) / "handover"
         with Generations(path, "127.0.0.1:0", env=env) as server:
             assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
