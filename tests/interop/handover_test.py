@@ -1,5 +1,5 @@
 """A server that a new process replaces, while clients call it that never retry: no call is lost, and no connection refused. And
-successors that fail, after which the old process goes on as if nothing had been."""
+successors that fail, after which the old process goes on serving."""
 
 import concurrent.futures
 import os
