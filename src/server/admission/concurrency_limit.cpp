@@ -11,6 +11,9 @@ double seconds(duration d) noexcept { return std::chrono::duration<double>(d).co
 
 // The limit never shrinks by more than this in a window.
 constexpr double shrinks_to = 0.5;
+// How fast the limit grows until the first queue: less than double what has just been used up, so that the
+// loop does not count as idle while a queue begins.
+constexpr double leap = 1.75;
 // So many windows at the minimum, with a queue all the same, mean that calls take longer than before.
 constexpr std::uint8_t windows_at_min_max = 5;
 // How much longer than usual a call can take because of a queue that the limit has left.
@@ -65,7 +68,7 @@ void concurrency_limit::call_ended(std::uint32_t method, time_point began, time_
     limit_ = limit_before_;
     leave_measurement(now);
   }
-  if (began < ignored_until_) return;
+  if (began < admitted_from_ || now < window_began_) return;
   method_latency& m = methods_[method];
   const double latency = seconds(now - began);
   // Without a window, because all calls may fail in a queue. This one may be far slower than the others.
@@ -151,15 +154,17 @@ void concurrency_limit::begin_measurement(time_point now, double latency) noexce
   limit_ = std::max(min_, std::min(limit_, work * measured_share));
   windows_at_min_ = 0;
   measuring_ = true;
-  // Until the calls of the higher limit have ended.
-  ignored_until_ = deadline_after(
-      now, std::chrono::duration_cast<duration>(std::chrono::duration<double>(std::min(2 * latency, 60.0))));
-  begin_window(ignored_until_);
+  admitted_from_ = now;
+  // When most calls of the higher limit have ended. From then on, calls count by when they end, short and long
+  // ones alike.
+  begin_window(deadline_after(
+      now, std::chrono::duration_cast<duration>(std::chrono::duration<double>(std::min(2 * latency, 60.0)))));
 }
 
 void concurrency_limit::end_window(time_point now) noexcept {
   const auto used = static_cast<double>(running_max_);
   const bool idle = used < limit_ / 2;
+  const bool full = used >= limit_ * 0.9;
   double all = 0;  // what the calls took together
   double usual = 0;  // and what they would have taken without a queue
   for (const std::uint32_t i : seen_) {
@@ -177,16 +182,18 @@ void concurrency_limit::end_window(time_point now) noexcept {
   const double gradient = all > 0 ? std::clamp(tolerance * usual / all, shrinks_to, 1.0) : 1.0;
   // Within an idle loop nothing queues: longer latencies are chance there, or a slower dependency.
   if (gradient < 1 && !idle) {
-    doubles_ = false;
+    leaps_ = false;
     windows_at_min_ = limit_ <= min_ ? windows_at_min_ + 1 : 0;
     limit_ = std::max(min_, limit_ * (1 + gradient) / 2);
   } else {
     windows_at_min_ = 0;
-    if (used >= limit_ * 0.9)
-      limit_ = std::min(max_, doubles_ ? 2 * limit_ : limit_ + std::max(std::sqrt(limit_), limit_ / 10));
+    if (full)
+      limit_ = std::min(max_, leaps_ ? leap * limit_ : limit_ + std::max(std::sqrt(limit_), limit_ / 10));
   }
-  if ((now >= measure_at_ && !idle) || windows_at_min_ >= windows_at_min_max)
-    return begin_measurement(now, latency);
+  // A limit that is not used up leaves no queue, and a low one would reject calls for nothing. At the begin of
+  // a surge it must grow first.
+  if (!full && !is_doubted()) measure_at_ = std::max(measure_at_, deadline_after(now, first_measurement));
+  if (now >= measure_at_ || windows_at_min_ >= windows_at_min_max) return begin_measurement(now, latency);
   begin_window(now);
 }
 

@@ -79,14 +79,14 @@ class concurrency_limit {
   std::size_t running_max_ = 0;  // in this window
   time_point window_began_{};
   time_point measure_at_{};
-  time_point ignored_until_{};  // calls that were admitted before do not count
+  time_point admitted_from_{};  // calls that were admitted before do not count
   std::uint64_t random_;
   std::uint8_t windows_at_min_ = 0;
   std::uint8_t doubts_ = 0;  // measurements that found calls far slower than before; 0: the usual is trusted
   bool begun_ = false;
   bool measuring_ = false;
   bool measured_ = false;  // at least once, or idle
-  bool doubles_ = true;  // until the first window with a queue
+  bool leaps_ = true;  // until the first window with a queue
 };
 
 }  // namespace coracle::server_internal

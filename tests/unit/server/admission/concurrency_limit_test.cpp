@@ -98,6 +98,40 @@ TEST(concurrency_limit, ALastingOverloadDoesNotRaiseIt) {
   EXPECT_LT(run<gradient_limit>(s).goodput, 0.1) << "why it is measured";
 }
 
+limit_scenario twenty_ms() {
+  limit_scenario s{.workers = 40, .capacity = 2000, .deadline = 0.2};
+  s.work = [](std::mt19937_64&, double) { return 0.02; };
+  return s;
+}
+
+// To measure with a lower limit would reject calls for nothing.
+TEST(concurrency_limit, ALoopThatDoesNotUseItUpRejectsNothing) {
+  limit_scenario s = twenty_ms();
+  s.load = load_of(0.5);
+  s.measured_from = 1;
+  s.until = 120;
+  EXPECT_EQ(run<measured_limit>(s).rejected, 0);
+}
+
+// A limit that is twice as high as what was used up makes the beginning of a queue look like half of the work.
+TEST(concurrency_limit, AQueueThatBeginsIsNotTheUsual) {
+  concurrency_limit one(20, 1'000, 1, 1);
+  time_point now(1h);
+  const auto window = [&](duration latency, std::size_t running) {
+    for (int i = 0; i < 200; ++i) {
+      now += 500us;
+      one.call_ended(0, now - latency, now, true, running);
+    }
+  };
+  window(20ms, 20);
+  window(20ms, one.limit());
+  window(25ms, one.limit());
+  for (int i = 0; i < 10; ++i) window(29ms, 75);
+  const std::size_t before = one.limit();
+  window(32ms, before);
+  EXPECT_LT(one.limit(), before) << "20 ms were the usual";
+}
+
 TEST(concurrency_limit, ADependencyThatIsSlowForAWhileIsNotBuried) {
   limit_scenario s = ten_ms;
   s.work = [](std::mt19937_64& r, double at) {
@@ -145,8 +179,10 @@ TEST(concurrency_limit, ADependencyThatIsSlowerForGoodIsUsedFully) {
     s.until = 90;
     EXPECT_GT(run<measured_limit>(s).goodput, 0.85) << load;
     s.measured_from = 1000;
-    s.until = 1030;
-    EXPECT_GT(run<measured_limit>(s).goodput, 0.9) << load << ", and no longer doubted";
+    s.until = 1100;
+    double goodput = 0;
+    for (s.seed = 1; s.seed <= 4; ++s.seed) goodput += run<measured_limit>(s).goodput / 4;
+    EXPECT_GT(goodput, 0.93) << load << ", and no longer doubted";
   }
 }
 

@@ -43,6 +43,7 @@ struct limit_scenario {
   std::function<double(double)> load = {};  // by the second, in capacities
   double measured_from = 10;
   double until = 30;
+  unsigned seed = 7;
 };
 
 struct limit_result {
@@ -148,7 +149,7 @@ class limit_world {
 
   const limit_scenario& scenario_;
   compared_limit* const limit_;  // null: none
-  std::mt19937_64 random_{7};
+  std::mt19937_64 random_{scenario_.seed};
   std::priority_queue<event> events_;
   std::deque<simulated_call> calls_;
   std::vector<simulated_call*> free_;
