@@ -1072,6 +1072,40 @@ bool connection::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
   return true;
 }
 
+bool connection::answer_with_block(stream_ref ref, std::span<const bytes_view> pieces) {
+  stream* const s = find(ref);
+  std::size_t size = 0;
+  for (const bytes_view piece : pieces) size += piece.size();
+  if (!s || s->headers_sent || !s->can_send() || !s->queue.empty() || failed_) return false;
+  if (header_block_stream_ || encoder_.update_pending() || size > frame_bytes_min_max) return false;
+  // With the frames that return credit for the content: nothing throws after this.
+  constexpr std::size_t credit_bytes = 2 * (frame_header_bytes + 8);
+  output_.reserve(frame_header_bytes + size + credit_bytes);
+  if (bytes_view content; peek_content(ref, frame_bytes_min_max, content)) take_content(ref, content);
+  if (failed_) return false;
+  std::uint8_t* out = output_.reserve(frame_header_bytes + size);
+  write_frame_header(out, size, frame_type::headers, flag::end_headers | flag::end_stream, s->id);
+  out += frame_header_bytes;
+  for (const bytes_view piece : pieces) {
+    std::memcpy(out, piece.data(), piece.size());
+    out += piece.size();
+  }
+  output_.commit(frame_header_bytes + size);
+  frame_written(frame_type::headers, flag::end_headers | flag::end_stream, s->id, size);
+  strikes_.reset();
+  end_answered(*s);
+  return true;
+}
+
+// Call when the whole response is in the output, and the user has finished with the stream.
+void connection::end_answered(stream& s) {
+  s.headers_sent = true;
+  s.released = true;  // first: if the stream closes now, it is destroyed at once
+  s.wants_writable = false;
+  if (block_stream_ == &s) block_stream_ = nullptr;
+  end_sent(s, stream_input::send_headers_end);
+}
+
 // Call when END_STREAM is in the output. Returns false, for the convenience of callers: there is nothing more
 // to send, and a released stream may have been destroyed.
 bool connection::end_sent(stream& s, stream_input input) {
@@ -1140,14 +1174,10 @@ void connection::commit_reply(stream_ref ref, const unary_response& r) noexcept 
   output_.commit(whole);
   events_.ring().reply_sent(events_.number(), s->id, r.head.size(), n, r.trailers.size());
   reserved_bytes_ = 0;
-  s->headers_sent = true;
   s->send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
-  s->released = true;  // first: if the stream closes now, it is destroyed at once
-  s->wants_writable = false;
-  if (block_stream_ == s) block_stream_ = nullptr;
-  end_sent(*s, stream_input::send_headers_end);
+  end_answered(*s);
 } catch (const std::bad_alloc&) {
   out_of_memory();
 }

@@ -171,6 +171,11 @@ class connection {
   // Sends a block that was encoded in advance by hpack's stateless functions (without references to a dynamic
   // table). It follows data that is still queued. Returns false if the stream is closed for sending.
   bool send_block(stream_ref s, bytes_view stateless_block, bool end_stream);
+  // The fast path for a server's whole response that is one such block, given in pieces: send_block() with
+  // the end of the stream, and release(). If the content of the request is in the input (see peek_content()),
+  // it is dropped, and the stream ends without a reset. Returns false, and has sent nothing, if the two must
+  // be called.
+  [[nodiscard]] CORACLE_HOT bool answer_with_block(stream_ref s, std::span<const bytes_view> stateless_block);
 
   // --- sending: data
   // The fast path: reserves n bytes for DATA in the output, after a frame header that commit_data() writes.
@@ -339,6 +344,7 @@ class connection {
   void count_data(std::size_t n) noexcept;
   void report_if_writable(stream& s) noexcept;
   bool end_sent(stream& s, stream_input input);
+  void end_answered(stream& s);
   void return_connection_credit();
   void allow_updates(std::uint32_t n) noexcept;
 

@@ -1,6 +1,7 @@
 #include "transport/http2_stream.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace coracle::transport {
 
@@ -45,6 +46,21 @@ bool http2_stream::send_block(bytes_view stateless, bool end_stream) {
   if (end_stream && c.accounting_due_) [[unlikely]]
     c.update_congestion();
   return true;
+}
+
+void http2_stream::answer_with_block(std::span<const bytes_view> stateless) {
+  connection& c = *connection_;
+  if (c.closing_ || !c.engine_.answer_with_block(ref_, stateless)) [[unlikely]] {
+    std::vector<std::uint8_t> whole;
+    for (const bytes_view piece : stateless) whole.insert(whole.end(), piece.begin(), piece.end());
+    static_cast<void>(send_block(whole, true));
+    return release();
+  }
+  connection_ = nullptr;
+  ++c.counters_.streams_succeeded;
+  if (c.accounting_due_) [[unlikely]]
+    c.update_congestion();
+  c.on_released(ref_);
 }
 
 std::uint8_t* http2_stream::reserve_data(std::size_t n) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -25,8 +26,9 @@ class http2_stream {
   bool send_fields(const hpack::encoded_fields& kept) noexcept;
   std::uint8_t* reserve_reply(const unary_response& r);
   void commit_reply(const unary_response& r, bool kept) noexcept;
+  void answer_with_block(std::span<const bytes_view> stateless);
   void set_handler(exchange_handler* handler) noexcept { connection_->engine_.set_user(ref_, handler); }
-  // Afterwards it is empty, as after commit_reply().
+  // Afterwards it is empty, as after commit_reply() and answer_with_block().
   void release() noexcept { std::exchange(connection_, nullptr)->release(ref_); }
 
  private:

@@ -317,6 +317,19 @@ class user {
     kept_of_released_ += streams_[s].kept_bytes;
     streams_.erase(s);
   }
+  void answer(stream_ref s) {
+    static const auto block =
+        hpack::stateless_encoder::encode_block({{":status", "200"}, {"grpc-status", "14"}});
+    if (side != role::server || !streams_.contains(s)) return;
+    const bytes_view pieces[] = {bytes_view(block).first(1), bytes_view(block).subspan(1)};
+    const std::size_t before = engine.output().size();
+    if (!engine.answer_with_block(s, pieces))
+      return require(engine.output().size() == before || engine.failed());
+    require(engine.output().size() >= before + frame_header_bytes + block.size());
+    require(!engine.can_send(s) && engine.user_of(s) == nullptr);
+    kept_of_released_ += streams_[s].kept_bytes;
+    streams_.erase(s);
+  }
   void head(stream_ref s, std::uint8_t choice) {
     if (!streams_.contains(s) || !engine.begin_headers(s)) return;
     engine.add_field(":status", choice & 4 ? "103" : "200");
@@ -373,6 +386,7 @@ class user {
         if (!((choice_ & 32) && engine.header_block_number() == number_ && read_varying())) read_fields();
         if (choice_ & 2) head(e.stream, choice_ & 4 ? 1 : 0);
         if (choice_ & 4) reply(e.stream, choice_);
+        if (choice_ & 8) answer(e.stream);
         break;
       case kind::data:
         require(!k.ended && (e.end_stream || !e.data.empty()));

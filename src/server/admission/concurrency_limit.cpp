@@ -155,8 +155,8 @@ void concurrency_limit::begin_measurement(time_point now, double latency) noexce
   windows_at_min_ = 0;
   measuring_ = true;
   admitted_from_ = now;
-  // When most calls of the higher limit have ended. From then on, calls count by when they end, short and long
-  // ones alike.
+  // When most calls of the higher limit have ended. From then on, calls count by when they end, short and
+  // long ones alike.
   begin_window(deadline_after(
       now, std::chrono::duration_cast<duration>(std::chrono::duration<double>(std::min(2 * latency, 60.0)))));
 }
@@ -190,8 +190,8 @@ void concurrency_limit::end_window(time_point now) noexcept {
     if (full)
       limit_ = std::min(max_, leaps_ ? leap * limit_ : limit_ + std::max(std::sqrt(limit_), limit_ / 10));
   }
-  // A limit that is not used up leaves no queue, and a low one would reject calls for nothing. At the begin of
-  // a surge it must grow first.
+  // A limit that is not used up leaves no queue, and a low one would reject calls for nothing. At the
+  // beginning of a surge it must grow first.
   if (!full && !is_doubted()) measure_at_ = std::max(measure_at_, deadline_after(now, first_measurement));
   if (now >= measure_at_ || windows_at_min_ >= windows_at_min_max) return begin_measurement(now, latency);
   begin_window(now);

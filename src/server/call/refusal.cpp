@@ -4,12 +4,12 @@
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
-#include "rpc/message_format.hpp"
 #include "server/router.hpp"
 #include "transport/header_block.hpp"
 
 #include <charconv>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace coracle::server_internal {
@@ -43,8 +43,8 @@ CORACLE_COLD void refuse(transport::exchange x, const call_request& request, con
   protocol::grpc::add_status(block, reason);
   if (request.unknown_encoding)
     block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
-  x.send_block(block.bytes(), true);
-  x.release();
+  const bytes_view whole[] = {block.bytes()};
+  x.answer_with_block(whole);
 }
 
 namespace {
@@ -71,13 +71,9 @@ CORACLE_COLD void refuse(transport::exchange x, const call_request& request, con
   const std::string_view digits(value + 1, static_cast<std::size_t>(end - value - 1));
   value[0] = static_cast<char>(digits.size());
   if (x.has_target()) return refuse_web_call(x, request, r.outcome(), {}, digits);
-  transport::header_block& block = rpc::message_workspace::here().empty_header_block();
-  block.append(request.subtype->reply_headers.bytes()).append(r.fields());
-  if (retry_ms)
-    block.append(pushback_name().bytes())
-        .append(as_bytes(std::string_view(value, static_cast<std::size_t>(end - value))));
-  x.send_block(block.bytes(), true);
-  x.release();
+  const bytes_view pieces[] = {request.subtype->reply_headers.bytes(), r.fields(), pushback_name().bytes(),
+                               as_bytes(std::string_view(value, static_cast<std::size_t>(end - value)))};
+  x.answer_with_block(std::span(pieces).first(retry_ms ? 4 : 2));
 }
 
 }  // namespace coracle::server_internal

@@ -113,7 +113,8 @@ TEST(concurrency_limit, ALoopThatDoesNotUseItUpRejectsNothing) {
   EXPECT_EQ(run<measured_limit>(s).rejected, 0);
 }
 
-// A limit that is twice as high as what was used up makes the beginning of a queue look like half of the work.
+// A limit that is twice as high as what was used up makes the beginning of a queue look like half of the
+// work.
 TEST(concurrency_limit, AQueueThatBeginsIsNotTheUsual) {
   concurrency_limit one(20, 1'000, 1, 1);
   time_point now(1h);
