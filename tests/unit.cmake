@@ -13,12 +13,13 @@ foreach(room IN LISTS rooms)
   list(APPEND sources ${found})
 endforeach()
 
-# What the program coracle computes: of its sources those that need no other library.
+# What the program coracle computes: of its sources those that need no other library than the tests.
 if(NOT CORACLE_TEST_ROOMS)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
   list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/format/json_splitter.cpp)
-  foreach(name IN ITEMS fault fault_plan frame_cutter)
-    list(APPEND found ${PROJECT_SOURCE_DIR}/tools/chaos/${name}.cpp)
+  foreach(name IN ITEMS chaos/fault chaos/fault_plan chaos/frame_cutter chaos/impostor chaos/relay chaos/tls_record
+      certs/certificate certs/host_names certs/openssl)
+    list(APPEND found ${PROJECT_SOURCE_DIR}/tools/${name}.cpp)
   endforeach()
   foreach(name IN ITEMS arrivals expectation fixed_requests http_url latency_histogram method_mix quantities
       results scenario load_stats)

@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -48,8 +49,10 @@ struct chaos_run {
   std::string host{};
   std::uint16_t port = 0;
   std::vector<fault> faults{};
+  std::optional<impostor_authority> authority{};
   time_point start{};
   std::uint64_t connections = 0;
+  std::uint64_t deceived = 0;  // clients that have accepted an impostor's certificate
   std::array<std::uint64_t, fault_kind_count> counts{};
 
   int run() {
@@ -58,6 +61,7 @@ struct chaos_run {
     if (!script.empty()) faults = parse_script(regular_file_content(script, script_bytes_max), script);
     for (const std::string& one : typed) faults.push_back(parse_fault(one, "--fault"));
     if (faults.empty()) throw usage_failure("there is no fault", "--fault 'close 30s', or --script FILE");
+    if (std::ranges::find(faults, fault_kind::certificate, &fault::kind) != faults.end()) authority.emplace();
     if (!has_seed) seed = std::random_device()();
     runtime on({.loops = 1});
     sync_wait(on, on.at(0), serve());
@@ -68,6 +72,7 @@ struct chaos_run {
             .append(name_of(static_cast<fault_kind>(i)))
             .append(" ")
             .append(std::to_string(counts[i]));
+    if (deceived > 0) text.append(", ACCEPTED ").append(std::to_string(deceived));
     print(text + "\n");
     return 0;
   }
@@ -119,6 +124,8 @@ struct chaos_run {
       co_await relay_with_memory(std::move(client), number);
     } catch (const std::bad_alloc&) {
       say_that_memory_is_lacking();
+    } catch (const failure& why) {
+      print_line(number, why.what());
     }
   }
 
@@ -136,9 +143,11 @@ struct chaos_run {
       client.close(true);
       co_return;
     }
-    relay between(std::move(client), std::move(server).value(), std::move(plan), start,
+    relay between(std::move(client), std::move(server).value(), std::move(plan),
+                  authority ? &*authority : nullptr, start,
                   [this, number](fault_kind k, std::string_view what) { hear(number, k, what); });
     co_await between.run();
+    if (between.is_deceived()) ++deceived;
   }
 
   task<result<net::stream>> connect() {
@@ -191,9 +200,9 @@ void add_chaos(CLI::App& app, action& chosen) {
   command
       ->add_option(
           "--fault", it->typed,
-          "A fault, such as 'delay 20ms..200ms', 'slow 64KB', 'refuse 10%', 'handshake 10%', 'close 30s', "
-          "'stall 30s', 'corrupt 1MB', 'goaway 30s' or 'reset 10%', with 'from 10s to 20s' on request; "
-          "may be repeated")
+          "A fault, such as 'delay 20ms..200ms', 'slow 64KB', 'refuse 10%', 'handshake 10%', 'alert 10%', "
+          "'certificate 10%', 'close 30s', 'truncate 1MB', 'stall 30s', 'corrupt 1MB', 'goaway 30s' or "
+          "'reset 10%', with 'from 10s to 20s' on request; may be repeated")
       ->type_name("FAULT");
   command->add_option("--script", it->script, "A file with a fault on each line")->type_name("FILE");
   CLI::Option* const seed =

@@ -24,15 +24,19 @@ struct kind_form {
   value_form form;
   std::string_view example;
 };
-constexpr std::array<kind_form, fault_kind_count> forms{{{"delay", value_form::times, "delay 20ms..200ms"},
-                                                         {"slow", value_form::bytes, "slow 64KB"},
-                                                         {"refuse", value_form::chance, "refuse 10%"},
-                                                         {"handshake", value_form::chance, "handshake 10%"},
-                                                         {"close", value_form::mean, "close 30s"},
-                                                         {"stall", value_form::mean, "stall 30s"},
-                                                         {"corrupt", value_form::bytes, "corrupt 1MB"},
-                                                         {"goaway", value_form::mean, "goaway 30s"},
-                                                         {"reset", value_form::chance, "reset 10%"}}};
+constexpr std::array<kind_form, fault_kind_count> forms{
+    {{"delay", value_form::times, "delay 20ms..200ms"},
+     {"slow", value_form::bytes, "slow 64KB"},
+     {"refuse", value_form::chance, "refuse 10%"},
+     {"handshake", value_form::chance, "handshake 10%"},
+     {"alert", value_form::chance, "alert 10%"},
+     {"certificate", value_form::chance, "certificate 10%"},
+     {"close", value_form::mean, "close 30s"},
+     {"truncate", value_form::bytes, "truncate 1MB"},
+     {"stall", value_form::mean, "stall 30s"},
+     {"corrupt", value_form::bytes, "corrupt 1MB"},
+     {"goaway", value_form::mean, "goaway 30s"},
+     {"reset", value_form::chance, "reset 10%"}}};
 
 const kind_form& form_of(fault_kind k) noexcept { return forms[static_cast<std::size_t>(k)]; }
 

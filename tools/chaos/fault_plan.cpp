@@ -24,9 +24,10 @@ double exponential(double mean, double draw) noexcept { return -mean * std::log1
 fault_plan::fault_plan(const std::vector<fault>& faults, std::uint64_t seed, std::uint64_t connection,
                        duration began)
     : faults_(faults), seed_(mixed(mixed(seed) + connection)), began_(began) {
-  for (auto& of_direction : targets_) of_direction.resize(faults.size());
-  std::string nothing;
-  for (const direction d : {direction::to_server, direction::to_client}) corrupt(d, nothing, began);
+  for (const direction d : {direction::to_server, direction::to_client}) {
+    targets_[static_cast<std::size_t>(d)].resize(faults.size());
+    for (std::size_t i = 0; i < faults.size(); ++i) advance(i, d);
+  }
 }
 
 double fault_plan::draw(std::size_t fault, std::uint64_t about) const noexcept {
@@ -73,28 +74,37 @@ std::uint64_t fault_plan::bytes_per_second(duration now) const {
   return least;
 }
 
-int fault_plan::corrupt(direction d, std::string& bytes, duration now) {
-  const auto side = static_cast<std::size_t>(d);
-  const std::uint64_t begin = passed_[side];
-  const std::uint64_t end = passed_[side] += bytes.size();
+void fault_plan::advance(std::size_t fault, direction d) noexcept {
+  target& t = target_of(fault, d);
+  const double distance = exponential(static_cast<double>(faults_[fault].bytes), draw(fault, about(t, d, 0)));
+  t.position += (t.number == 0 ? 0u : 1u) + static_cast<std::uint64_t>(distance);
+  ++t.number;
+}
+
+std::optional<std::size_t> fault_plan::truncate(direction d, std::uint64_t position, std::size_t bytes,
+                                                duration now) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (faults_[i].kind != fault_kind::truncate) continue;
+    for (target& t = target_of(i, d); t.position < position + bytes; advance(i, d)) {
+      if (!faults_[i].is_active(now)) continue;
+      const auto passing = static_cast<std::size_t>(std::max(t.position, position) - position);
+      first = std::min(first.value_or(passing), passing);
+      break;  // and stays there: nothing passes any more
+    }
+  }
+  return first;
+}
+
+int fault_plan::corrupt(direction d, std::uint64_t position, std::string& bytes, duration now) {
   int changed = 0;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    const fault& f = faults_[i];
-    if (f.kind != fault_kind::corrupt) continue;
-    target& t = targets_[side][i];
-    const auto part = [&](std::uint64_t what) { return draw(i, (t.changes * 2 + side) * 2 + what); };
-    const auto advance = [&] {
-      t.next += static_cast<std::uint64_t>(exponential(static_cast<double>(f.bytes), part(0)));
-    };
-    if (t.changes == 0) {
-      advance();
-      ++t.changes;
-    }
-    for (; t.next < end; ++t.changes, ++t.next, advance()) {
-      if (!f.is_active(now)) continue;
+    if (faults_[i].kind != fault_kind::corrupt) continue;
+    for (target& t = target_of(i, d); t.position < position + bytes.size(); advance(i, d)) {
+      if (!faults_[i].is_active(now)) continue;
       // Another value in any case.
-      bytes[static_cast<std::size_t>(t.next - begin)] ^=
-          static_cast<char>(1 + static_cast<int>(part(1) * 255));
+      bytes[static_cast<std::size_t>(t.position - position)] ^=
+          static_cast<char>(1 + static_cast<int>(draw(i, about(t, d, 1)) * 255));
       ++changed;
     }
   }

@@ -1,5 +1,7 @@
 #include "tools/chaos/relay.hpp"
 
+#include "tools/chaos/tls_record.hpp"
+
 #include <coracle/base/bytes.hpp>
 #include <coracle/coro/environment.hpp>
 #include <coracle/coro/sleep.hpp>
@@ -21,12 +23,15 @@ constexpr std::size_t reset_streams_max = 10'000;
 
 }  // namespace
 
-relay::relay(net::stream client, net::stream server, fault_plan plan, time_point start, fault_listener hear)
+relay::relay(net::stream client, net::stream server, fault_plan plan, const impostor_authority* authority,
+             time_point start, fault_listener hear)
     : client_(std::move(client)),
       server_(std::move(server)),
       plan_(std::move(plan)),
+      authority_(authority),
       start_(start),
-      hear_(std::move(hear)) {}
+      hear_(std::move(hear)),
+      has_handshake_fault_(plan_.alerts() || plan_.impersonates()) {}
 
 duration relay::now() const { return loop::current()->now() - start_; }
 
@@ -43,27 +48,45 @@ task<> relay::run() {
 
 void relay::end() noexcept { work_->request_stop(); }
 
+void relay::cut_off() {
+  is_cut_off_ = true;
+  client_.to_write.close();
+  server_.to_write.close();
+}
+
+// The writers end with their queues, which the readers close. A stall, of which neither side is told, ends
+// when both have closed.
+void relay::end_if_over() noexcept {
+  if (readers_ended_ == 2 && (writers_ended_ == 2 || is_stalled_)) end();
+}
+
 task<> relay::read(flow& f) {
   std::array<std::uint8_t, piece_bytes> bytes;
   while (true) {
     const result<std::size_t> got = co_await f.from.connection.read(bytes);
-    if (!got.ok() && !is_stalled_) is_reset_ = true;
-    if (!got.ok() || *got == 0) break;
-    if (is_stalled_) continue;
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), *got);
+    if (!got.ok() && !drops_all()) is_reset_ = true;
+    if (!got.ok() || *got == 0) {
+      const bool is_stopped = !got.ok() && got.status().code() == status_code::cancelled;
+      if (f.to == direction::to_server && !is_stopped) end_handshake();
+      break;
+    }
+    if (drops_all()) continue;
+    std::string text(reinterpret_cast<const char*>(bytes.data()), *got);
     if (f.to == direction::to_server) {
       if (f.position == 0 && plan_.ends_handshake()) {
         hear_(fault_kind::handshake, "");
         is_reset_ = true;
         break;
       }
+      if (has_handshake_fault_) text = co_await answer_handshake(text);
+      if (text.empty()) continue;
       see_preface(text);
     }
     f.is_cut |= has_preface() && f.frames.is_between();
     if (f.to == direction::to_server ? !speaks_frames_ : !f.is_cut) {
       std::string_view seen = text;
       for (frame_cutter::part p; f.frames.take(seen, p);) continue;
-      co_await send(f, std::string(text), has_preface() && f.frames.is_between());
+      co_await send(f, std::move(text), has_preface() && f.frames.is_between());
       continue;
     }
     std::size_t up_to = 0;
@@ -74,11 +97,53 @@ task<> relay::read(flow& f) {
     if (!rest.empty()) co_await send(f, std::move(rest), false);
   }
   if (is_reset_) co_return end();
-  if (std::string rest = f.frames.give_back(); !is_stalled_ && f.is_cut && !rest.empty())
-    co_await send(f, std::move(rest), false);
+  std::string rest = f.is_cut ? f.frames.give_back() : std::string();
+  if (f.to == direction::to_server) rest.append(greeting_);
+  if (!drops_all() && !rest.empty()) co_await send(f, std::move(rest), false);
   if (!is_stalled_) f.into.to_write.close();
-  // The writers end with their queues. A stall, of which neither side is told, ends when both have closed.
-  if (++readers_ended_ == 2 && is_stalled_) end();
+  ++readers_ended_;
+  end_if_over();
+}
+
+task<std::string> relay::answer_handshake(std::string_view bytes) {
+  if (!impostor_) {
+    greeting_.append(bytes);
+    const std::optional<bool> is_handshake = begins_handshake(greeting_);
+    if (!is_handshake) co_return std::string();
+    if (!*is_handshake) {
+      has_handshake_fault_ = false;
+      co_return std::exchange(greeting_, {});
+    }
+    bytes = greeting_;
+    if (plan_.alerts()) {
+      hear_(fault_kind::alert, "");
+      co_await send(to_client_, std::string(handshake_failure), false);
+      cut_off();
+    } else {
+      impostor_ = std::make_unique<impostor>(*authority_);
+    }
+  }
+  if (impostor_) co_await impersonate(bytes);
+  greeting_.clear();
+  co_return std::string();
+}
+
+task<> relay::impersonate(std::string_view bytes) {
+  std::string answer = impostor_->answer(bytes);
+  if (!answer.empty()) co_await send(to_client_, std::move(answer), false);
+  tell_verdict();
+}
+
+void relay::end_handshake() {
+  if (!impostor_ || drops_all()) return;
+  impostor_->end();
+  tell_verdict();
+}
+
+void relay::tell_verdict() {
+  if (impostor_->verdict().empty()) return;
+  hear_(fault_kind::certificate, impostor_->verdict());
+  cut_off();
 }
 
 bool relay::has_preface() const noexcept { return speaks_frames_ && preface_seen_ == client_preface.size(); }
@@ -150,9 +215,16 @@ void relay::insert(side& to, std::string_view frame) {
 }
 
 task<> relay::send(flow& f, std::string bytes, bool is_between) {
-  if (const int changed = plan_.corrupt(f.to, bytes, now()); changed > 0)
-    hear_(fault_kind::corrupt, std::to_string(changed) + (changed == 1 ? " byte" : " bytes") +
-                                   (f.to == direction::to_server ? " to the server" : " to the client"));
+  if (is_cut_off_) co_return;
+  const std::string_view receiver = f.to == direction::to_server ? "to the server" : "to the client";
+  const std::optional<std::size_t> passing = plan_.truncate(f.to, f.position, bytes.size(), now());
+  if (passing) {
+    bytes.resize(*passing);
+    is_between = false;
+  }
+  if (const int changed = plan_.corrupt(f.to, f.position, bytes, now()); changed > 0)
+    hear_(fault_kind::corrupt,
+          (std::to_string(changed) + (changed == 1 ? " byte " : " bytes ")).append(receiver));
   const time_point here = loop::current()->now();
   const time_point arrives = here + plan_.delay_of(f.to, f.position, now());
   f.position += bytes.size();
@@ -171,6 +243,9 @@ task<> relay::send(flow& f, std::string bytes, bool is_between) {
     rest.remove_prefix(n);
     if (!co_await f.into.to_write.send(std::move(next))) co_return;
   }
+  if (!passing) co_return;
+  hear_(fault_kind::truncate, ("after " + std::to_string(f.position) + " bytes ").append(receiver));
+  cut_off();
 }
 
 task<> relay::write(side& to) {
@@ -189,7 +264,8 @@ task<> relay::write(side& to) {
     }
   }
   if (!is_stalled_) to.connection.shutdown_send();
-  if (++writers_ended_ == 2) end();
+  ++writers_ended_;
+  end_if_over();
 }
 
 // The faults that have their time.
@@ -200,6 +276,7 @@ task<> relay::occur() {
     const std::optional<duration> at = plan_.time_of(k);
     if (!at) break;
     co_await sleep_until(deadline_after(start_, *at));
+    if (is_cut_off_) break;
     if (is_stalled_) {
       if (k != fault_kind::close) continue;
     } else if (k == fault_kind::goaway && !has_preface()) {

@@ -92,6 +92,8 @@ constexpr example chaos_examples[] = {
     {"Delay all bytes, and lose each connection after half a minute or so.",
      "coracle chaos localhost:50051 --listen localhost:50052 --fault 'delay 20ms..200ms' --fault 'close "
      "30s'"},
+    {"See whether clients refuse the certificate of an impostor.",
+     "coracle chaos localhost:50051 --listen localhost:50052 --fault 'certificate 100%'"},
 };
 constexpr example replay[] = {
     {"Make recorded calls again, and compare their results.",

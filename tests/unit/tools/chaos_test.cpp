@@ -1,8 +1,9 @@
-// The faults of coracle chaos: their texts, what a seed makes of them, and the frames between which they
-// stand.
+// The faults of coracle chaos: their texts, what a seed makes of them, and the frames and records that they
+// concern.
 #include "tools/chaos/fault.hpp"
 #include "tools/chaos/fault_plan.hpp"
 #include "tools/chaos/frame_cutter.hpp"
+#include "tools/chaos/tls_record.hpp"
 #include "tools/failure.hpp"
 
 #include <gmock/gmock.h>
@@ -36,6 +37,9 @@ TEST(ChaosFault, HasAValueAndATime) {
   EXPECT_EQ(parse_fault("delay 5ms", "--fault").most, 5ms);
   EXPECT_EQ(parse_fault("slow 1.5KB", "--fault").bytes, 1500u);
   EXPECT_EQ(parse_fault("corrupt 1MB", "--fault").bytes, 1'000'000u);
+  EXPECT_EQ(parse_fault("truncate 2KB", "--fault").bytes, 2000u);
+  EXPECT_EQ(parse_fault("alert 10%", "--fault").chance, 0.1);
+  EXPECT_EQ(parse_fault("certificate 100%", "--fault").chance, 1);
   EXPECT_EQ(parse_fault("  reset   5% ", "--fault").chance, 0.05);
   const fault close = parse_fault("close 30s from 10s to 1m", "--fault");
   EXPECT_EQ(close.mean, 30s);
@@ -70,17 +74,27 @@ TEST(ChaosFault, IsALineOfAScript) {
 
 std::vector<fault> faults_of(std::string_view script) { return parse_script(script, "test"); }
 
+// How many bytes pass to the client of those that come in pieces of this size.
+std::uint64_t end_of(fault_plan& plan, std::size_t piece) {
+  for (std::uint64_t position = 0;; position += piece)
+    if (const auto passing = plan.truncate(direction::to_client, position, piece, 0s))
+      return position + *passing;
+}
+
 TEST(ChaosPlan, IsThatOfItsSeed) {
-  const auto faults = faults_of("close 30s\nreset 30%\ncorrupt 1KB\ndelay 1ms..9ms");
+  const auto faults = faults_of(
+      "close 30s\nreset 30%\ncorrupt 1KB\ndelay 1ms..9ms\nalert 50%\ncertificate 50%\ntruncate 1MB");
   const auto told = [&](std::uint64_t seed, std::uint64_t connection, std::size_t piece) {
     fault_plan plan(faults, seed, connection, 0s);
     std::string text = std::to_string(plan.time_of(fault_kind::close)->count());
     for (std::uint32_t stream = 1; stream < 20; stream += 2) text += plan.resets(stream, 1s) ? " r" : " -";
     text += " " + std::to_string(plan.delay_of(direction::to_client, 77, 1s).count());
+    text.append(plan.alerts() ? " alert" : "").append(plan.impersonates() ? " certificate" : "");
+    text += " " + std::to_string(end_of(plan, piece));
     std::string bytes;
     for (std::size_t left = 10'000; left > 0; left -= std::min(left, piece)) {
       std::string part(std::min(left, piece), 'a');
-      plan.corrupt(direction::to_server, part, 1s);
+      plan.corrupt(direction::to_server, 10'000 - left, part, 1s);
       bytes += part;
     }
     return text + bytes;
@@ -131,9 +145,47 @@ TEST(ChaosPlan, ChangesEachByteThatItChooses) {
   const auto faults = faults_of("corrupt 1B");
   fault_plan plan(faults, 1, 1, 0s);
   std::string bytes(1000, 'a');
-  const int changed = plan.corrupt(direction::to_client, bytes, 0s);
+  const int changed = plan.corrupt(direction::to_client, 0, bytes, 0s);
   EXPECT_EQ(changed, 1000 - std::count(bytes.begin(), bytes.end(), 'a'));
   EXPECT_GT(changed, 400);
+}
+
+TEST(ChaosPlan, EndsAConnectionAfterBytesThatAreAskedFor) {
+  const auto faults = faults_of("truncate 40KB");
+  constexpr int n = 10'000;
+  double bytes = 0;
+  for (int i = 0; i < n; ++i) {
+    fault_plan plan(faults, 7, static_cast<std::uint64_t>(i), 0s);
+    bytes += static_cast<double>(end_of(plan, 1000));
+  }
+  EXPECT_NEAR(bytes / n, 40'000, 5 * 40'000.0 / 100);
+}
+
+TEST(ChaosPlan, LetsNothingPassAfterTheEnd) {
+  const auto faults = faults_of("truncate 1KB");
+  fault_plan plan(faults, 1, 1, 0s);
+  const std::uint64_t end = end_of(plan, 100);
+  EXPECT_EQ(plan.truncate(direction::to_client, end, 100, 0s), 0u);
+  EXPECT_EQ(plan.truncate(direction::to_client, end + 100, 100, 0s), 0u);
+}
+
+TEST(ChaosPlan, EndsNoConnectionOutsideItsTime) {
+  const auto faults = faults_of("truncate 10B from 10s");
+  fault_plan plan(faults, 1, 1, 0s);
+  EXPECT_FALSE(plan.truncate(direction::to_client, 0, 1000, 9s));
+  EXPECT_TRUE(plan.truncate(direction::to_client, 1000, 1000, 10s)) << "at a byte that comes then";
+}
+
+TEST(ChaosRecords, AClientHelloIsKnownByItsFirstBytes) {
+  const std::string_view hello("\x16\x03\x01\x02\x00\x01\x00", 7);
+  for (std::size_t n = 0; n < 6; ++n) EXPECT_EQ(begins_handshake(hello.substr(0, n)), std::nullopt) << n;
+  EXPECT_EQ(begins_handshake(hello.substr(0, 6)), true);
+  EXPECT_EQ(begins_handshake(hello), true);
+  EXPECT_EQ(begins_handshake("PRI * HTTP/2.0"), false);
+  EXPECT_EQ(begins_handshake("P"), false);
+  EXPECT_EQ(begins_handshake("\x16P"), false);
+  const std::string_view finished("\x16\x03\x01\x00\x28\x14", 6);
+  EXPECT_EQ(begins_handshake(finished), false) << "a message of a handshake, but not the first";
 }
 
 // The frames of `bytes` when they come in pieces of n: type, stream, and where others may stand.
