@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace coracle::runtime_internal::kernel {
@@ -42,9 +41,5 @@ std::string take_end(const child_process& child);
 
 // Whether the end of this process ends the container that it runs in, or the system.
 bool is_first_process() noexcept;
-
-// Sends a message to the service manager (sd_notify(3)) where there is one (NOTIFY_SOCKET), such as
-// "READY=1". Does not wait. Returns 0, also without a service manager, or -errno.
-std::int64_t notify_service_manager(std::string_view message) noexcept;
 
 }  // namespace coracle::runtime_internal::kernel

@@ -3,7 +3,6 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/process_signal.hpp"
 #include "net/io_wait.hpp"
 #include "runtime/kernel/process_signals.hpp"
@@ -14,7 +13,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -27,39 +25,19 @@ namespace {
 
 namespace kernel = runtime_internal::kernel;
 
-task<> until_child_ends(int descriptor, event<>& settled) {
-  net::io_wait wait(*loop::current(), runtime_internal::operation::kind::poll_in, descriptor);
-  const std::int64_t outcome = co_await wait;
-  if (outcome >= 0) settled.set();
-}
-
-task<> pass_event_on(event<>& of, event<>& settled) {
-  co_await of;
-  settled.set();
-}
-
-task<> until_event(event<>& e) { co_await e; }
-
 // When no descriptor is left for a process that connects.
 constexpr duration accept_pause = std::chrono::milliseconds(100);
-
-// The service manager follows the process from now on. Allocates no memory.
-void notify_main_process(std::int64_t process_id) noexcept {
-  char text[40];
-  std::snprintf(text, sizeof text, "MAINPID=%lld", static_cast<long long>(process_id));
-  static_cast<void>(kernel::notify_service_manager(text));
-}
 
 }  // namespace
 
 handover::handover(server_state& of)
     : server_(of),
-      program_(kernel::read_own_program()),
       from_(of.owner, of.options.handover->path),
       ending_(of.loop_of(0)),
       ended_(of.loop_of(0)),
-      child_wanted_(of.loop_of(0)),
       successor_serves_(of.loop_of(0)),
+      child_(of.loop_of(0), of.options.handover->start_time, successor_serves_,
+             [this](std::int64_t process_id) { child_has_ended(process_id); }),
       out_of_memory_(status::resource_exhausted("the process has no memory to take over")) {}
 
 handover::~handover() {
@@ -123,8 +101,7 @@ task<> handover::run([[maybe_unused]] std::shared_ptr<server_state> alive, hando
   } catch (const std::bad_alloc&) {
     self.log(log_level::error, "the process is out of memory: it has no successor");
   }
-  if (self.is_ready_ && !self.replaced_ && !self.left_)
-    static_cast<void>(kernel::notify_service_manager("STOPPING=1"));
+  self.service_.stopping();
   if (self.control_.is_open()) self.server_.loop_of(0).io().forget(self.control_.get());
   if (!self.owns_path_) self.control_ = kernel::owned_descriptor();
   self.ended_.set();
@@ -138,7 +115,7 @@ task<> handover::run_until_end() {
   std::exception_ptr failed;
   try {
     path.spawn(serve_path());
-    children.spawn(watch_child());
+    children.spawn(child_.watch());
     co_await ending_;
   } catch (...) {
     failed = std::current_exception();
@@ -185,9 +162,8 @@ task<bool> handover::become_owner() {
 
 void handover::use_path(bool replaces) noexcept {
   control_ = from_.take_control();
-  path_lost_ = !control_.is_open();
-  owns_path_ = !path_lost_;
-  if (path_lost_)
+  owns_path_ = control_.is_open();
+  if (!control_.is_open())
     base::if_memory_allows([&] {
       log(log_level::error, "this process serves, and no process can take over from it: " +
                                 std::string(from_.path_failed().message()));
@@ -199,8 +175,8 @@ void handover::use_path(bool replaces) noexcept {
     listen_again();
     base::if_memory_allows([&] { log(log_level::info, "this process has taken over at " + from_.path()); });
   }
-  is_ready_ = true;
-  static_cast<void>(kernel::notify_service_manager("READY=1"));
+  serves_ = true;
+  service_.ready();
   if (std::exchange(start_later_, false)) start_successor();
 }
 
@@ -265,7 +241,6 @@ struct handover::no_conversation {
 task<> handover::serve_successor(kernel::owned_descriptor connection) {
   predecessor conversation(server_, std::move(connection), control_.get(), ending_, successor_serves_);
   conversation_ = &conversation;
-  ended_child_ = -1;
   const no_conversation at_end{*this};
   try {
     replaced_ = co_await conversation.run();
@@ -282,7 +257,7 @@ task<> handover::serve_successor(kernel::owned_descriptor connection) {
     co_return;
   }
   owns_path_ = false;
-  notify_main_process(conversation.peer_process_id());
+  service_.replaced_by(conversation.peer_process_id());
   server_.replaced(conversation.given_up());
   ending_.set();
 }
@@ -290,17 +265,14 @@ task<> handover::serve_successor(kernel::owned_descriptor connection) {
 // The runtime stops during the conversation. A child that does not serve yet ends, too. Any other process
 // that has the sockets may serve with them already: it has them, and the path, alone from now on.
 void handover::leave_to_successor(predecessor& conversation) noexcept {
-  if (child_ && !successor_serves_.is_set() && kernel::kill_and_wait(*child_)) note_end_of_child();
-  if (!conversation.has_passed_sockets()) return;
-  if (ended_child_ == conversation.peer_process_id()) return conversation.peer_has_ended();
+  child_.end_unless_it_serves();
+  if (!conversation.has_passed_sockets() || conversation.peer_is_out()) return;
   conversation.leave_sockets();
   owns_path_ = false;
   // Before the connection ends, because the successor binds the path then.
   server_.loop_of(0).io().forget(control_.get());
   control_ = kernel::owned_descriptor();
-  if (!successor_serves_.is_set()) return;
-  left_ = true;
-  notify_main_process(conversation.peer_process_id());
+  if (successor_serves_.is_set()) service_.replaced_by(conversation.peer_process_id());
 }
 
 void handover::start_successor() noexcept {
@@ -310,111 +282,23 @@ void handover::start_successor() noexcept {
 
 void handover::start_successor_now() {
   if (replaced_ || ending_.is_set()) return log(log_level::info, "no successor is started: the server ends");
-  if (child_ || successor_serves_.is_set())
+  if (child_.exists() || successor_serves_.is_set())
     return log(log_level::warning, "no successor is started: the last handover has not finished");
-  if (path_lost_)
-    return log(log_level::error,
-               "no successor is started: this process could not create the handover path when it took over: "
-               "restart the server");
   // A process that this one has not started may be about to take over, or to fail.
-  if (!control_.is_open() || (conversation_ && conversation_->has_passed_sockets())) {
+  if (!serves_ || (conversation_ && conversation_->has_passed_sockets())) {
     start_later_ = true;
     return;
   }
-  if (kernel::is_first_process())
-    return log(log_level::error, "no successor is started: " + std::string(first_process));
-  kernel::child_process child;
-  const std::int64_t started = kernel::start(program_, child);
-  if (started < 0)
+  if (!control_.is_open())
     return log(log_level::error,
-               "the successor cannot be started: " +
-                   (program_.arguments.empty() ? std::string() : program_.arguments.front() + ": ") +
-                   std::generic_category().message(static_cast<int>(-started)) +
-                   ": this process goes on serving");
-  const std::int64_t process_id = child.process_id;
-  child_ = std::move(child);
-  child_wanted_.set();
-  base::if_memory_allows(
-      [&] { log(log_level::info, "started the successor, process " + std::to_string(process_id)); });
+               "no successor is started: this process could not create the handover path when it took over: "
+               "restart the server");
+  child_.start();
 }
 
-void handover::note_end_of_child() noexcept {
-  ended_child_ = child_->process_id;
+void handover::child_has_ended(std::int64_t process_id) noexcept {
+  if (conversation_ && conversation_->peer_process_id() == process_id) conversation_->peer_has_ended();
   listen_again();
-}
-
-// Of a child that does not serve.
-void handover::end_child(bool stops, bool in_time) noexcept {
-  std::string end;
-  base::if_memory_allows([&] { end = kernel::take_end(*child_); });
-  const bool kills = end.empty() && (stops || !in_time);
-  if (kills) kernel::kill_at_once(*child_);
-  if (stops) return;
-  base::if_memory_allows([&] {
-    log(log_level::error, "the successor, process " + std::to_string(child_->process_id) + ", " +
-                              (!end.empty() ? end
-                               : in_time    ? std::string("ended")
-                                            : std::string("did not serve within "
-                                                             "handover_options::start_time, and is killed")) +
-                              ": this process goes on serving");
-  });
-}
-
-// Until a child serves, this deals with its end; then the connection to it does. Here it is awaited in any
-// case, so that the system forgets it.
-task<> handover::watch_child() {
-  for (;;) {
-    co_await child_wanted_;
-    child_wanted_.reset();
-    std::exception_ptr stopped;
-    bool in_time = false;
-    try {
-      in_time = co_await until_child_settles();
-    } catch (const coro::cancelled&) {
-      stopped = std::current_exception();
-    } catch (const std::bad_alloc&) {
-      log(log_level::error, "the process is out of memory: it cannot watch its successor, and ends it");
-    }
-    const bool serves = successor_serves_.is_set();
-    if (!serves) end_child(stopped != nullptr, in_time);
-    if (!stopped && child_->end.is_open()) {
-      net::io_wait ended(*loop::current(), runtime_internal::operation::kind::poll_in, child_->end.get());
-      if (co_await ended >= 0) {
-        base::if_memory_allows([&] { static_cast<void>(kernel::take_end(*child_)); });
-        note_end_of_child();
-      }
-    }
-    // One that was killed ends at once, and the system must forget it.
-    if (!serves && ended_child_ != child_->process_id && kernel::kill_and_wait(*child_)) note_end_of_child();
-    if (child_->end.is_open()) loop::current()->io().forget(child_->end.get());
-    child_.reset();
-    if (stopped) std::rethrow_exception(stopped);
-  }
-}
-
-// Until it serves or has ended. False if that takes too long.
-task<bool> handover::until_child_settles() {
-  event<> settled(*loop::current());
-  const coro::environment& here = co_await coro::this_environment();
-  scope watching(here);
-  std::exception_ptr failed;
-  bool in_time = false;
-  try {
-    if (child_->end.is_open()) watching.spawn(until_child_ends(child_->end.get(), settled));
-    watching.spawn(pass_event_on(successor_serves_, settled));
-    const status waited = co_await with_timeout(server_.options.handover->start_time, until_event(settled));
-    in_time = waited.ok();
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  watching.request_stop();
-  try {
-    co_await watching.join();
-  } catch (...) {
-    if (!failed) failed = std::current_exception();
-  }
-  if (failed) std::rethrow_exception(failed);
-  co_return in_time;
 }
 
 }  // namespace coracle::server_internal

@@ -1,17 +1,19 @@
-// handover: how a server is replaced by a new process: as a successor first, then as a predecessor.
+// handover: how a server is replaced by a new process: as a successor first, then as a predecessor that waits
+// at the path.
 #pragma once
 
 #include "coracle/base/status.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
-#include "runtime/kernel/own_program.hpp"
+#include "runtime/kernel/packet_socket.hpp"
+#include "server/handover/main_process.hpp"
 #include "server/handover/succession.hpp"
+#include "server/handover/successor_process.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace coracle::server_internal {
@@ -32,7 +34,7 @@ class handover {
   // Blocks: see succession::begin(). From now on SIGUSR2 does not end the process.
   [[nodiscard]] status open();
   // Whether another process still serves, which this one was to replace.
-  [[nodiscard]] bool has_not_taken_over() const noexcept { return is_successor_ && !is_ready_; }
+  [[nodiscard]] bool has_not_taken_over() const noexcept { return is_successor_ && !serves_; }
   // Whether SIGUSR2 has arrived since then. Ends that. Idempotent.
   [[nodiscard]] bool take_early_signal() noexcept;
   [[nodiscard]] succession& from() noexcept { return from_; }
@@ -66,40 +68,33 @@ class handover {
   task<> run_until_end();
   task<> serve_path();
   [[nodiscard]] task<> serve_successor(runtime_internal::kernel::owned_descriptor connection);
-  task<> watch_child();
-  [[nodiscard]] task<bool> until_child_settles();
   [[nodiscard]] task<bool> become_owner();
   [[nodiscard]] task<std::int64_t> serve_one_successor();
   void start_successor_now();
   void use_path(bool replaces) noexcept;
   void listen_again() noexcept;
-  void end_child(bool stops, bool in_time) noexcept;
-  void note_end_of_child() noexcept;
+  void child_has_ended(std::int64_t process_id) noexcept;
   void leave_to_successor(predecessor& conversation) noexcept;
   void log(log_level level, std::string_view text) noexcept;
 
   server_state& server_;
-  const runtime_internal::kernel::own_program program_;
   succession from_;
   runtime_internal::kernel::owned_descriptor control_;
-  std::optional<runtime_internal::kernel::child_process> child_;  // the successor, until it has ended
   predecessor* conversation_ = nullptr;  // in progress
   std::int64_t early_signal_ = -1;  // the watch for SIGUSR2 until the server serves; negative: none
   event<> ending_;
   event<> ended_;
-  event<> child_wanted_;
   event<> successor_serves_;
+  successor_process child_;
+  main_process service_;
   status failure_;
   status out_of_memory_;  // moved to failure_ if so
-  std::int64_t ended_child_ = -1;  // the id of the child whose end was seen last
   bool begun_ = false;
   bool is_successor_ = false;
-  bool is_ready_ = false;  // the service manager has heard of it
+  bool serves_ = false;  // everything belongs to this process
   std::atomic<bool> owns_path_{false};
   bool start_later_ = false;  // start_successor() was called when it could not be decided
-  bool path_lost_ = false;  // no successor can connect
   bool replaced_ = false;
-  bool left_ = false;  // the runtime was stopped, and a process that serves already got everything
 };
 
 }  // namespace coracle::server_internal

@@ -5,6 +5,7 @@
 #include "coracle/coro/with_timeout.hpp"
 #include "net/io_wait.hpp"
 #include "runtime/kernel/own_program.hpp"
+#include "server/handover/successor_process.hpp"
 #include "server/shard.hpp"
 
 #include <algorithm>

@@ -12,16 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace coracle::server_internal {
-
-// Why such a process has no successor.
-inline constexpr std::string_view first_process =
-    "the process that serves is process 1, with which its container ends: start the new program below an "
-    "init "
-    "process, or replace the container";
 
 class server_listener;
 class shard;
@@ -47,6 +40,8 @@ class predecessor {
   void leave_sockets() noexcept { keeps_sockets_ = false; }
   // The process of the successor has ended: the sockets are this process's alone.
   void peer_has_ended() noexcept { peer_is_out_ = true; }
+  // Whether it has, or knows that it gets nothing.
+  [[nodiscard]] bool peer_is_out() const noexcept { return peer_is_out_; }
   // After run() returned true: the addresses that the successor does not serve.
   [[nodiscard]] const std::vector<net::address>& given_up() const noexcept { return given_up_; }
 
