@@ -37,7 +37,11 @@ result<signal_watch> signal_watch::open(std::initializer_list<process_signal> wa
   if (opened == -EMFILE)
     return status::resource_exhausted("too many signal watches in this process: share one, or close some");
   if (opened < 0) return stream_error(opened, "watching for signals");
-  return signal_watch(std::make_unique<state>(on, static_cast<runtime_internal::handle>(opened)));
+  return adopt(opened);
+}
+
+signal_watch signal_watch::adopt(std::int64_t events) {
+  return signal_watch(std::make_unique<state>(current_loop(), static_cast<runtime_internal::handle>(events)));
 }
 
 task<result<process_signal>> signal_watch::next() {

@@ -161,11 +161,10 @@ void server::reload_on_hangup(std::function<server_options()> read) {
 }
 
 int server::run() {
-  if (const status reason = state_->ready_to_run(); !reason.ok()) {
+  if (const status reason = state_->begin_to_run(); !reason.ok()) {
     std::fprintf(stderr, "coracle: %s\n", std::string(reason.message()).c_str());
     return 1;
   }
-  state_->will_run();
   runtime& rt = state_->owner;
   rt.spawn_on(rt.at(0), state_->serve_until_stopped());
   rt.run();
@@ -176,7 +175,7 @@ int server::run() {
 }
 
 void server::start() {
-  state_->restore_sigterm();
+  state_->restore_signals();
   state_->begin_handover();
   state_->owner.start();
 }

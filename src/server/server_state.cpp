@@ -123,27 +123,48 @@ void server_state::request_stop() noexcept {
   });
 }
 
-void server_state::defer_sigterm() {
-  if (!owner.at(0).io().takes_descriptors()) return;  // a simulation's signals begin with its loops
+namespace {
+
+using signals_of = std::initializer_list<process_signal>;
+
+std::uint32_t bits_of(signals_of all) noexcept {
+  std::uint32_t bits = 0;
+  for (const process_signal s : all) bits |= std::uint32_t{1} << static_cast<unsigned>(s);
+  return bits;
+}
+
+constexpr signals_of stops{process_signal::interrupt, process_signal::terminate};
+constexpr signals_of stops_and_replaces{process_signal::interrupt, process_signal::terminate,
+                                        process_signal::user2};
+
+}  // namespace
+
+// Under setting_up, as the beginning of run(): the signals of a server that runs are watched.
+void server_state::defer_signals() {
+  if (runs_ || !owner.at(0).io().takes_descriptors()) return;  // a simulation's begin with its loops
   {
-    const std::lock_guard held(deferred_sigterm_mutex_);
-    deferred_sigterm_ = std::make_unique<runtime_internal::kernel::deferred_sigterm>();
+    const std::lock_guard held(deferred_signals_mutex_);
+    deferred_signals_ = std::make_unique<runtime_internal::kernel::deferred_signals>(
+        options.handover ? bits_of({process_signal::user2}) : 0);
   }
   with_shard(0, [this](shard*) {
-    if (!runs_) restore_sigterm();
+    if (!runs_) restore_signals();
   });
 }
 
-bool server_state::take_deferred_sigterm() noexcept {
-  const std::lock_guard held(deferred_sigterm_mutex_);
-  const bool arrived = deferred_sigterm_ && deferred_sigterm_->end();
-  deferred_sigterm_.reset();
-  return arrived;
+void server_state::restore_signals() noexcept {
+  const std::lock_guard held(deferred_signals_mutex_);
+  deferred_signals_.reset();
 }
 
-void server_state::restore_sigterm() noexcept {
-  const std::lock_guard held(deferred_sigterm_mutex_);
-  deferred_sigterm_.reset();
+result<net::signal_watch> server_state::open_signals() {
+  const signals_of all = options.handover ? stops_and_replaces : stops;
+  const std::lock_guard held(deferred_signals_mutex_);
+  if (!deferred_signals_) return net::signal_watch::open(all);
+  const std::int64_t passed = deferred_signals_->become_watch(bits_of(all));
+  deferred_signals_.reset();
+  if (passed < 0) return net::signal_watch::open(all);  // with the reason
+  return net::signal_watch::adopt(passed);
 }
 
 void server_state::cancel_all() noexcept {
@@ -155,13 +176,13 @@ void server_state::cancel_all() noexcept {
 
 void server_state::close() noexcept {
   registry_->remove(id);
-  restore_sigterm();
-  if (handover_ && with_shard(0, [this](shard*) { handover_->end(); }))
-    owner.core().wait(handover_->finished);
+  restore_signals();
+  handover* const h = handover_;
+  if (h && with_shard(0, [h](shard*) { h->end(); })) owner.core().wait(h->finished);
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
     if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
-  if (handover_) handover_->release();
+  if (h) h->release();
   // No call is left. A channel in this process may keep the state itself for longer.
   interceptors.clear();
   options.observer.reset();
@@ -215,7 +236,7 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
 void server_state::announce_leaving() {
   if (leaving_.exchange(true)) return;
   // The registration is that of the process which goes on serving.
-  const bool is_others = handover_ && handover_->has_not_taken_over();
+  const bool is_others = is_other_process_serving();
   for (service* s : routes.services()) {
     if (is_others) s->replaced({});
     else s->leaving();
@@ -224,8 +245,10 @@ void server_state::announce_leaving() {
 
 // Serves on while clients and registries learn that the server leaves.
 task<> server_state::leave() {
+  handover* const h = handover_;
+  if (h && (h->is_being_replaced() || h->has_not_taken_over())) co_await end_handover();
   if (options.leave_time <= duration::zero()) co_return;
-  if (handover_ && (handover_->replaced() || handover_->has_not_taken_over())) co_return;
+  if (is_replaced() || is_other_process_serving()) co_return;
   announce_leaving();
   record_event("leaving", rpc::traced_event::severity::info);
   static_cast<void>(co_await with_timeout(options.leave_time, until_hurry()));
@@ -235,37 +258,45 @@ task<> server_state::until_hurry() { co_await hurry_; }
 
 void server_state::begin_handover() {
   started_ = true;
-  if (!handover_) return;
-  const bool signalled = handover_->take_early_signal() && runs_;  // only run() handles signals
-  with_shard(0, [this, signalled](shard* s) {
-    const auto begin = [&] {
-      handover_->begin(shared_from_this());
-      if (signalled) handover_->start_successor();
-    };
-    if (!s || base::if_memory_allows(begin)) return;
-    owner.log().write(log_room::server, log_level::error,
-                      "the process is out of memory: the server cannot be handed over");
+  handover* const h = handover_;
+  if (!h) return;
+  with_shard(0, [this, h](shard* s) {
+    if (s) h->begin(shared_from_this());
   });
 }
 
 bool server_state::start_successor() {
-  if (!handover_) return false;
+  handover* const h = handover_;
+  if (!h) return false;
   if (!started_) {
     owner.log().write(log_room::server, log_level::error,
                       "hand_over() starts no successor before run() or start(): call one of them first");
     return true;
   }
-  with_shard(0, [this](shard* s) {
-    if (s) handover_->start_successor();
+  with_shard(0, [h](shard* s) {
+    if (s) h->start_successor();
   });
   return true;
 }
 
-status server_state::handover_failure() const { return handover_ ? handover_->failure() : status(); }
+status server_state::handover_failure() const {
+  const handover* const h = handover_;
+  return h ? h->failure() : status();
+}
+
+bool server_state::is_replaced() const noexcept {
+  const handover* const h = handover_;
+  return h && h->replaced();
+}
+
+bool server_state::is_other_process_serving() const noexcept {
+  const handover* const h = handover_;
+  return h && h->has_not_taken_over();
+}
 
 task<> server_state::end_handover() {
-  if (!handover_ || !with_shard(0, [this](shard*) { handover_->end(); })) co_return;
-  co_await handover_->ended();
+  handover* const h = handover_;
+  if (h && with_shard(0, [h](shard*) { h->end(); })) co_await h->ended();
 }
 
 // The registration belongs to the successor, which has made it anew.
@@ -274,7 +305,8 @@ void server_state::replaced(const std::vector<net::address>& given_up) noexcept 
     for (service* s : routes.services()) s->replaced(given_up);
   record_event("replaced by another process", rpc::traced_event::severity::info);
   hurry_.set();  // no client has to learn anything within leave_time any more
-  request_stop();
+  if (serving_) stop_requested_event_.set();  // needs no memory
+  else request_stop();
 }
 
 // Registrations may have been replaced by the process that has failed.
@@ -302,7 +334,7 @@ task<> server_state::drain(duration grace) {
     for (service* s : routes.services()) s->draining();
   }
   co_await close_listeners();
-  if (handover_) handover_->release();
+  if (handover* const h = handover_) h->release();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [this, i, grace, all](shard* s) {
@@ -323,13 +355,16 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
     const result<process_signal> s = co_await signals.next();
     if (!s) co_return;
     if (*s == process_signal::user2) {
-      handover_->start_successor();
+      if (handover* const h = handover_) h->start_successor();
+      else
+        owner.log().write(log_room::server, log_level::warning,
+                          "no successor is started: the server listens at no address");
       continue;
     }
     const bool first = !std::exchange(stop_signalled_, true);
     if (!stop_requested_event_.is_set()) {
       stop_requested_event_.set();
-    } else if (!first || !handover_ || !handover_->replaced()) {
+    } else if (!first || !is_replaced()) {
       hurry_.set();
       cancel_all();
     }
@@ -361,8 +396,6 @@ task<> server_state::watch_hangups(std::function<server_options()> read) {
 
 task<> server_state::drain_with_configured_grace() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  if (handover_ && (handover_->is_being_replaced() || handover_->has_not_taken_over()))
-    co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
@@ -370,26 +403,14 @@ task<> server_state::drain_with_configured_grace() {
 task<> server_state::serve() {
   serving_ = true;
   co_await stop_requested_event_;
-  if (handover_ && (handover_->is_being_replaced() || handover_->has_not_taken_over()))
-    co_await end_handover();
   co_await leave();
   co_await drain(options.drain_grace);
 }
 
 task<> server_state::serve_until_stopped() {
   const std::shared_ptr<server_state> alive = shared_from_this();
-  using enum process_signal;
-  result<net::signal_watch> signals = handover_ ? net::signal_watch::open({interrupt, terminate, user2})
-                                                : net::signal_watch::open({interrupt, terminate});
-  if (handover_) {
-    handover_->begin(alive);
-    if (handover_->take_early_signal()) handover_->start_successor();
-  }
-  // From now on, the watch receives the signals.
-  if (take_deferred_sigterm()) {
-    stop_signalled_ = true;
-    stop_requested_event_.set();
-  }
+  result<net::signal_watch> signals = open_signals();
+  if (handover* const h = handover_) h->begin(alive);
   if (!signals)
     owner.log().write(log_room::server, log_level::warning,
                       "signals cannot drain the server: " + signals.status().to_string());
@@ -584,25 +605,29 @@ status server_state::adopt(int descriptor, const server_credentials& credentials
   return {};
 }
 
-status server_state::ready_to_run() {
+status server_state::begin_to_run() {
   const std::lock_guard lock(setting_up);
-  if (!listen_failure.ok() || listening || adopted_some) return listen_failure;
-  return status::failed_precondition("the server has no address: call listen() before run()");
+  if (!listen_failure.ok()) return listen_failure;
+  if (!listening && !adopted_some)
+    return status::failed_precondition("the server has no address: call listen() before run()");
+  runs_ = true;
+  started_ = true;
+  return {};
 }
 
 result<std::vector<opened_socket>> server_state::open_sockets(std::string_view text) {
   loop& on = owner.at(0);
   if (text.starts_with(inherited_scheme))
-    return adopt_inherited(on, text.substr(inherited_scheme.size()), handover_.get());
-  return open_at(on, text, {.reuse_port = options.reuse_port}, handover_.get());
+    return adopt_inherited(on, text.substr(inherited_scheme.size()), owned_handover_.get());
+  return open_at(on, text, {.reuse_port = options.reuse_port}, owned_handover_.get());
 }
 
 status server_state::try_to_listen(std::string_view text, const server_credentials& credentials) {
   if (const status reason = credentials.failure(); !reason.ok()) return reason;
-  if (options.handover && !handover_) {
+  if (options.handover && !owned_handover_) {
     auto made = std::make_unique<handover>(*this);
     if (const status failed = made->open(); !failed.ok()) return failed;
-    handover_ = std::move(made);
+    owned_handover_ = std::move(made);
   }
   result<opened_sockets> opened = open_sockets(text);
   if (!opened) return opened.status();
@@ -611,7 +636,7 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
       if (!o.acceptor->local_address().is_loopback()) return status::failed_precondition(loopback_reason);
   if (!std::exchange(listening, true)) {
     port = opened->front().acceptor->local_address().port();
-    defer_sigterm();
+    defer_signals();
   }
   for (opened_socket& o : *opened) {
     const net::address local = o.acceptor->local_address();
@@ -627,6 +652,7 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
       if (s) s->listen(std::move(*held), security);
     });
   }
+  handover_ = owned_handover_.get();
   if (started_) begin_handover();
   return {};
 }

@@ -55,25 +55,17 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void make_shards();  // makes the shards; called once
   status listen(std::string_view text, const server_credentials& credentials);
   status adopt(int descriptor, const server_credentials& credentials);
-  // The reason why run() cannot run; OK if it can.
-  [[nodiscard]] status ready_to_run();
+  // The server will run from now on. Otherwise returns the reason why it cannot.
+  [[nodiscard]] status begin_to_run();
   void request_stop() noexcept;
-  // Defers SIGTERM from the first listen() on, until run() calls take_deferred_sigterm().
-  void defer_sigterm();
-  void will_run() noexcept {
-    runs_ = true;
-    started_ = true;
-  }
   // Nothing without server_options::handover.
   void begin_handover();
   // False if there is nothing to hand over.
   [[nodiscard]] bool start_successor();
   // Why a process must end that was to replace another one; OK if it may stay. After the loops have run.
   [[nodiscard]] status handover_failure() const;
-  // Whether a SIGTERM was deferred. If the program does not call run(), restore_sigterm() ends the
-  // deferral.
-  [[nodiscard]] bool take_deferred_sigterm() noexcept;
-  void restore_sigterm() noexcept;
+  // From the first listen() on, signals wait for run(). This ends that, for a program that does not call it.
+  void restore_signals() noexcept;
   // Cancels the calls that a drain still waits for.
   void cancel_all() noexcept;
   // Closes everything and waits.
@@ -161,12 +153,16 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void refuse(runtime_internal::handle connection, std::string_view reason) noexcept;
   void join_quota();
   void notify_shards(const loop* but, memory_state change) noexcept;
+  void defer_signals();
+  [[nodiscard]] result<net::signal_watch> open_signals();
   task<> watch_signals(net::signal_watch& signals);
   task<> watch_hangups(std::function<server_options()> read);
   // Under reloading_.
   [[nodiscard]] std::shared_ptr<const live_options> made_of(const reloadable_options& o) const;
   task<> serve();
   [[nodiscard]] result<std::vector<opened_socket>> open_sockets(std::string_view text);
+  [[nodiscard]] bool is_replaced() const noexcept;
+  [[nodiscard]] bool is_other_process_serving() const noexcept;
   [[nodiscard]] task<> end_handover();
   [[nodiscard]] task<> close_listeners();
   void announce_leaving();
@@ -189,8 +185,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::atomic<bool>> memory_requested_;
   std::atomic<bool> runs_{false};
   std::atomic<bool> started_{false};  // by run() or start()
-  std::mutex deferred_sigterm_mutex_;
-  std::unique_ptr<runtime_internal::kernel::deferred_sigterm> deferred_sigterm_;
+  std::mutex deferred_signals_mutex_;
+  std::unique_ptr<runtime_internal::kernel::deferred_signals> deferred_signals_;
   std::atomic<std::size_t> connections_max_;  // server_limits::connections
   std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
   // Used on loop 0 only.
@@ -200,7 +196,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // SIGINT or SIGTERM has arrived. The first one cancels no call of a server that a successor has replaced:
   // who has sent it may have meant the server, and cannot know that its process is another one now.
   bool stop_signalled_ = false;
-  std::unique_ptr<handover> handover_;  // null: none, or no listen() yet
+  // Null: none, or no listen() yet. The first listen(), on any thread, makes it; loops read it meanwhile.
+  std::atomic<handover*> handover_{nullptr};
+  std::unique_ptr<handover> owned_handover_;
   bool serving_ = false;  // serve() waits for stop_requested_event_
 };
 

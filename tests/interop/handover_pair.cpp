@@ -8,6 +8,10 @@
 //   HANDOVER_MOOD       a file that says what a successor does before it serves: "exit" or "hang"; each start
 //                       reads it
 //   HANDOVER_STEP_MS    the pause between two messages of a stream of the client; default 10
+//   HANDOVER_LEAVE_MS   server_options::leave_time; default 0
+//   HANDOVER_LATE       if it is set, the first listen() comes while the server runs, on another thread
+//   HANDOVER_SECOND     "PATH ADDRESS" of a second server in the process, with a runtime of its own
+//   HANDOVER_UNSENT     how many of its last words to a successor the kernel does not send
 //
 // SIGUSR1 stops the runtime of a server at once, as a program does whose other parts have failed.
 //
@@ -21,14 +25,21 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <semaphore>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -49,6 +60,23 @@ std::string mood() {
   file >> text;
   return text;
 }
+
+}  // namespace
+
+// In place of the C library's: the kernel has no memory for some of the last words to a successor.
+extern "C" ssize_t sendmsg(int on, const msghdr* message, int flags) {
+  static std::atomic<int> unsent{std::stoi(variable("HANDOVER_UNSENT", "0"))};
+  const auto* const text = message->msg_iovlen == 1 ? message->msg_iov : nullptr;
+  const std::string_view words =
+      text ? std::string_view(static_cast<const char*>(text->iov_base), text->iov_len) : std::string_view();
+  if ((words.starts_with("refused ") || words == "done") && unsent.fetch_sub(1) > 0) {
+    errno = ENOBUFS;
+    return -1;
+  }
+  return ::syscall(SYS_sendmsg, on, message, flags);
+}
+
+namespace {
 
 // Answers with the number of its process.
 class echoing final : public echo::rpc::Echo::service {
@@ -85,15 +113,16 @@ void stop_at_user_signal(coracle::runtime& loops) {
   }).detach();
 }
 
-int serve(int count, char** words) {
-  const std::string what = mood();
-  if (what == "exit") return 3;
-  if (what == "hang")
-    std::this_thread::sleep_for(1h);  // sleeps on purpose: a program that hangs at its start
+coracle::server_options options_of(const std::string& path) {
   coracle::server_options options;
-  options.handover.emplace(words[0]);
+  options.handover.emplace(path);
   options.handover->goaway_time = std::chrono::milliseconds(std::stoi(variable("HANDOVER_GOAWAY_MS", "100")));
   options.handover->start_time = std::chrono::milliseconds(std::stoi(variable("HANDOVER_START_MS", "60000")));
+  options.leave_time = std::chrono::milliseconds(std::stoi(variable("HANDOVER_LEAVE_MS", "0")));
+  return options;
+}
+
+void listen(coracle::server& server, std::span<char* const> addresses) {
   const std::string certificates = variable("HANDOVER_CERTS", "");
   coracle::server_credentials credentials = coracle::insecure();
   if (!certificates.empty()) {
@@ -102,19 +131,80 @@ int serve(int count, char** words) {
         coracle::tls::key_pair::files(certificates + "/server.pem", certificates + "/server.key")};
     credentials = tls;
   }
-  echoing service;
-  coracle::runtime loops(static_cast<std::size_t>(std::stoi(variable("HANDOVER_LOOPS", "1"))));
-  stop_at_user_signal(loops);
-  coracle::server server(loops, options);
-  server.add(service);
-  for (int i = 1; i < count; ++i) {
-    const coracle::status outcome = server.listen(words[i], credentials);
+  for (const char* const address : addresses) {
+    const coracle::status outcome = server.listen(address, credentials);
     if (outcome.ok())
       std::printf("process %d listening on 127.0.0.1:%u\n", ::getpid(), unsigned{server.port()});
     else std::printf("%s\n", outcome.to_string().c_str());
   }
   std::fflush(stdout);
+}
+
+// A server needs an address or a connection to run.
+int run_before_listening(coracle::server& server, coracle::runtime& loops, std::span<char* const> addresses) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return 2;
+  if (!server.adopt(ends[0], coracle::insecure()).ok()) return 2;
+  std::counting_semaphore<2> runs(0);
+  std::atomic<bool> has_run{false};
+  struct program {
+    static coracle::task<> note(std::counting_semaphore<2>& runs) {
+      runs.release();
+      co_return;
+    }
+  };
+  loops.spawn(program::note(runs));
+  std::thread late([&] {
+    runs.acquire();
+    if (!has_run) listen(server, addresses);
+    ::close(ends[1]);
+  });
   const int code = server.run();
+  has_run = true;
+  runs.release();
+  late.join();
+  return code;
+}
+
+// Returns when both have ended. The first one listens last: its line tells that both do.
+int run_with_second(coracle::server& first, std::span<char* const> addresses_of_first,
+                    const std::string& path, std::string address) {
+  echoing service;
+  coracle::runtime loops(1);
+  coracle::server second(loops, options_of(path));
+  second.add(service);
+  if (!second.listen(address, coracle::insecure()).ok()) return 2;
+  listen(first, addresses_of_first);
+  int code_of_second = 2;
+  std::thread other([&] { code_of_second = second.run(); });
+  const int code = first.run();
+  other.join();
+  return code + code_of_second;
+}
+
+int serve(int count, char** words) {
+  const std::string what = mood();
+  if (what == "exit") return 3;
+  if (what == "hang")
+    std::this_thread::sleep_for(1h);  // sleeps on purpose: a program that hangs at its start
+  echoing service;
+  coracle::runtime loops(static_cast<std::size_t>(std::stoi(variable("HANDOVER_LOOPS", "1"))));
+  stop_at_user_signal(loops);
+  coracle::server server(loops, options_of(words[0]));
+  server.add(service);
+  const std::span<char* const> addresses(words + 1, static_cast<std::size_t>(count - 1));
+  std::istringstream second(variable("HANDOVER_SECOND", ""));
+  std::string path;
+  std::string address;
+  int code = 0;
+  if (std::getenv("HANDOVER_LATE")) {
+    code = run_before_listening(server, loops, addresses);
+  } else if (second >> path >> address) {
+    code = run_with_second(server, addresses, path, address);
+  } else {
+    listen(server, addresses);
+    code = server.run();
+  }
   std::printf("process %d has ended with %d\n", ::getpid(), code);
   std::fflush(stdout);
   return code;

@@ -18,7 +18,7 @@ import time
 import pytest
 
 from certificates import Certificates
-from handovers import DRAINS, ENDED, LISTENING, STEP_LIMIT_S, Caller, Generations, expect_none_lost
+from handovers import DRAINS, ENDED, LISTENING, STEP_LIMIT_S, TAKEN_OVER, Caller, Generations, connect, expect_none_lost, take
 from programs import ROOT, START_LIMIT_S, Background, backends, own
 
 GOES_ON = re.compile(r"this process goes on serving")
@@ -135,6 +135,196 @@ def test_the_old_process_goes_on_when_the_new_one_dies(env, path):
             assert "refused" not in errors
 
 
+STARTED = re.compile(r"started the successor, process (\d+)")
+
+
+def test_a_child_is_killed_when_another_process_serves_in_its_place(env, path, tmp_path):
+    """It is not taken for the one that serves, though both were started as successors."""
+    file = tmp_path / "mood"
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_MOOD": str(file), "HANDOVER_GOAWAY_MS": "600000"}) as old:
+        with Caller(f"127.0.0.1:{old.port}", env) as caller:
+            caller.makes_some()
+            file.write_text("hang")
+            old.signal(signal.SIGUSR2)
+            child = int(old.wait_for(STARTED, STEP_LIMIT_S)[1])
+            with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
+                old.wait_for(re.compile(f"process {child}, is killed: process {new.current} serves in its place"), STEP_LIMIT_S)
+                old.signal(signal.SIGTERM)  # ends goaway_time
+                old.wait_for(ENDED, STEP_LIMIT_S)
+                assert not os.path.exists(f"/proc/{child}"), "killed, and awaited"
+                caller.until(lambda now: now["by"] == new.current)
+                expect_none_lost(caller)
+
+
+def test_a_successor_below_a_script_is_the_child(env, path, tmp_path):
+    script = tmp_path / "a) S 1"  # /proc has the name of a process between parentheses
+    script.write_text(f'#!/bin/sh\n{own("handover_pair")} "$@"\nexit $?\n')
+    script.chmod(0o755)
+    program = tmp_path / "first"
+    program.symlink_to(own("handover_pair"))
+    with Generations(path, "127.0.0.1:0", env=env, program=[program]) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
+        program.unlink()
+        program.symlink_to(script)
+        caller.makes_some()
+        server.upgrade()
+        assert not any("is killed" in line for line in server.said)
+        caller.until(lambda now: now["by"] == server.current)
+        expect_none_lost(caller)
+
+
+def test_a_server_that_listens_late_is_replaced(env, path):
+    """Its first listen() comes on another thread, while loops and signal handlers run."""
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_LATE": "1"}) as server:
+        with Caller(f"127.0.0.1:{server.port}", env) as caller:
+            caller.makes_some()
+            server.upgrade()
+            caller.until(lambda now: now["by"] == server.current)
+            expect_none_lost(caller)
+        assert server.stop_current() == 0
+
+
+def test_a_server_that_listens_late_ends_at_sigterm(env, path):
+    """And its process lives on: what was deferred is not raised again."""
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_LATE": "1"}) as server:
+        assert server.stop_current() == 0
+        assert server.end_of_first() == 0
+
+
+def test_of_two_servers_in_a_process_each_is_replaced(env, path, tmp_path):
+    """The process ends when both are."""
+    second = tmp_path / "second"
+    file = tmp_path / "listener"
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_SECOND": f"{second} unix:{file}"}) as old:
+        with Caller(f"127.0.0.1:{old.port}", env) as first_caller, Caller(f"unix:{file}", env) as second_caller:
+            first_caller.makes_some()
+            second_caller.makes_some()
+            with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
+                new.wait_for(TAKEN_OVER, STEP_LIMIT_S)
+                first_caller.until(lambda now: now["by"] == new.current)
+                second_caller.makes_some()
+                assert second_caller.now()["by"] == old.current
+                assert old.process.poll() is None
+                with Generations(second, f"unix:{file}", env=env) as newer:
+                    found = old.wait_for(ENDED, STEP_LIMIT_S)
+                    assert (int(found[1]), int(found[2])) == (old.current, 0)
+                    second_caller.until(lambda now: now["by"] == newer.current)
+                    expect_none_lost(first_caller)
+                    expect_none_lost(second_caller)
+
+
+def test_a_process_that_leaves_is_replaced_at_once(env, path):
+    """Within leave_time, which then has no purpose any more."""
+    env = {**env, "HANDOVER_LEAVE_MS": "600000"}
+    with Generations(path, "127.0.0.1:0", env=env) as old, Caller(f"127.0.0.1:{old.port}", env) as caller:
+        caller.makes_some()
+        old.signal(signal.SIGTERM)
+        old.wait_for(re.compile("leaving"), STEP_LIMIT_S)
+        caller.makes_some()
+        with Generations(path, f"127.0.0.1:{old.port}", env=env) as new:
+            found = old.wait_for(ENDED, STEP_LIMIT_S)
+            assert int(found[2]) == 0
+            caller.until(lambda now: now["by"] == new.current)
+            expect_none_lost(caller)
+        assert not any(line.startswith("replaced") for line in old.said), "it has left its registries before"
+
+
+def test_a_replaced_process_does_not_leave(env, path):
+    with Generations(path, "127.0.0.1:0", env={**env, "HANDOVER_LEAVE_MS": "600000"}) as server:
+        server.upgrade()
+        assert not any(line.startswith("leaving") for line in server.said)
+
+
+def test_a_refusal_that_cannot_be_sent_is_repeated(env, path, tmp_path):
+    """Else the successor took the end of the connection for the end of the process, and both had the file and the path."""
+    file = tmp_path / "listener"
+    with Generations(path, f"unix:{file}", env={**env, "HANDOVER_UNSENT": "3", "HANDOVER_START_MS": "100"}) as server:
+        with connect(path) as peer:
+            sockets, _ = take(peer)
+            with sockets[0]:
+                assert peer.recv(1000) == b"refused the successor took too long"
+        assert server.stop_current() == 0
+        assert not file.exists() and not path.exists(), "they were its own alone"
+
+
+def test_what_a_process_could_not_refuse_is_left_to_the_successor(env, path, tmp_path):
+    file = tmp_path / "listener"
+    with Generations(path, f"unix:{file}", env={**env, "HANDOVER_UNSENT": "1000000", "HANDOVER_START_MS": "100"}) as server:
+        with connect(path) as peer:
+            sockets, _ = take(peer)
+            with sockets[0]:
+                server.wait_for(re.compile("does not take over: it took too long"), STEP_LIMIT_S)
+                assert server.stop_current() == 0
+                assert peer.recv(1000) == b""
+        assert stat.S_ISSOCK(os.stat(file).st_mode) and path.exists()
+
+
+def test_a_successor_that_does_not_hear_of_its_possession_keeps_the_registration(env, path, tmp_path):
+    file = tmp_path / "listener"
+    with Generations(path, f"unix:{file}", env={**env, "HANDOVER_UNSENT": "1000000", "HANDOVER_GOAWAY_MS": "0"}) as server:
+        with connect(path) as peer:
+            sockets, _ = take(peer)
+            with sockets[0]:
+                peer.send(b"ready 0")
+                assert peer.recv(1000) == b"go"
+                server.wait_for(re.compile("has ended within goaway_time"), STEP_LIMIT_S)
+                assert server.stop_current() == 0
+        assert any(line.startswith("replaced") for line in server.said)
+        assert not any(line.startswith("leaving") for line in server.said)
+
+
+def test_a_successor_that_serves_when_a_stop_comes_is_heard(env, path, tmp_path):
+    file = tmp_path / "listener"
+    with Generations(path, f"unix:{file}", env=env) as server:
+        with connect(path) as peer:
+            sockets, _ = take(peer)
+            with sockets[0]:
+                server.signal(signal.SIGSTOP)
+                peer.send(b"ready 0")
+                server.signal(signal.SIGTERM)
+                server.signal(signal.SIGCONT)
+                server.wait_for(ENDED, STEP_LIMIT_S)
+        assert any(line.startswith("replaced") for line in server.said)
+        assert stat.S_ISSOCK(os.stat(file).st_mode)
+
+
+# Of epoll_wait() and epoll_pwait() on the machines that we know.
+EPOLL_CALLS = {"232", "281", "22"}
+
+
+def wait_until_blocked(waiter):
+    """Until the thread waits in epoll_wait()."""
+    end = time.monotonic() + STEP_LIMIT_S
+    while pathlib.Path(f"/proc/self/task/{waiter.native_id}/syscall").read_text().split()[0] not in EPOLL_CALLS:
+        assert time.monotonic() < end, "the thread does not wait"
+        time.sleep(0.001)
+
+
+def test_a_connection_for_which_a_refused_process_was_woken_is_served(env, path):
+    """The kernel wakes one of the processes that wait at a listening socket."""
+    if env["CORACLE_BACKEND"] == "epoll":
+        pytest.skip("a server with epoll is woken for each connection")
+    with Generations(path, "127.0.0.1:0", env=env) as server, connect(path) as peer, select.epoll() as waiter:
+        (listener,), _ = take(peer)
+        waiter.register(listener, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+        woken = []
+        waiting = threading.Thread(target=lambda: woken.extend(waiter.poll(STEP_LIMIT_S)))
+        waiting.start()
+        wait_until_blocked(waiting)
+        peer.send(b"ready 5 4")
+        assert peer.recv(1000).startswith(b"refused ")
+        with connect(path) as later:
+            for one in take(later)[0]:  # the server has looked for connections after the refusal
+                one.close()
+            with socket.create_connection(("127.0.0.1", server.port), timeout=STEP_LIMIT_S) as client:
+                waiting.join(STEP_LIMIT_S)
+                assert woken
+                waiter.close()
+                listener.close()
+                peer.close()
+                client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+                assert client.recv(9)[3] == 4, "SETTINGS"
+
+
 def test_a_replaced_file_is_what_runs(env, path, tmp_path):
     program = tmp_path / "program"
     program.symlink_to(own("handover_pair"))
@@ -246,34 +436,24 @@ def test_a_new_process_serves_if_the_old_one_ends_before_it_reads(env, path):
 def test_a_hostile_peer_gets_nothing_and_holds_up_nobody(env, path):
     """Silence, nonsense, too much, and an end at each step."""
     with Generations(path, "127.0.0.1:0", env=env) as server, Caller(f"127.0.0.1:{server.port}", env) as caller:
-        def connection():
-            peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            peer.settimeout(STEP_LIMIT_S)
-            peer.connect(str(path))
-            return peer
-
         for first in (b"x", b"take", b"take 99999999999999999999", b"take 1 2", b"ready", b"\0" * 1024, b"t" * 1025, b"done"):
-            with connection() as peer:
+            with connect(path) as peer:
                 peer.send(first)
                 assert peer.recv(100) == b"", f"the answer to {first[:20]}"
-        with connection() as peer:
+        with connect(path) as peer:
             peer.send(b"take 2")
             assert peer.recv(1000).startswith(b"refused ")
         for answer in (b"ready 5 4", b"ready 1", b"ready", b"ready 64", b"ready x", b"go", b"take 1", b""):
-            with connection() as peer:
-                peer.send(b"take 1")
-                got = []
-                while not got or not got[-1].startswith(b"end"):
-                    message, descriptors, _, _ = socket.recv_fds(peer, 1000, 4)
-                    for one in descriptors:
-                        os.close(one)
-                    got.append(message)
+            with connect(path) as peer:
+                sockets, got = take(peer)
+                for one in sockets:
+                    one.close()
                 assert [m.split()[0] for m in got] == [b"socket", b"control", b"end"]
                 if answer:
                     peer.send(answer)
                     assert peer.recv(1000).startswith(b"refused ")
-        connection().close()
-        with connection():  # says nothing, and is left after a while
+        connect(path).close()
+        with connect(path):  # says nothing, and is left after a while
             server.upgrade()
         caller.until(lambda now: now["by"] == server.current)
         expect_none_lost(caller)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -16,6 +17,28 @@ SENDS_GOAWAY = re.compile(r"sends GOAWAY")
 DRAINS = re.compile(r"has taken over: this process drains and ends")
 ENDED = re.compile(r"process (\d+) has ended with (\d+)")
 STEP_LIMIT_S = 30
+
+
+def connect(path):
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer.settimeout(STEP_LIMIT_S)
+    peer.connect(str(path))
+    return peer
+
+
+def take(peer):
+    """Asks for the sockets; they, and what was said."""
+    peer.send(b"take 1")
+    got, sockets = [], []
+    while not got or not got[-1].startswith(b"end"):
+        message, descriptors, _, _ = socket.recv_fds(peer, 1000, 4)
+        got.append(message)
+        for one in descriptors:
+            if message.startswith(b"socket"):
+                sockets.append(socket.socket(fileno=one))
+            else:
+                os.close(one)
+    return sockets, got
 
 
 class Generations(Background):
@@ -63,6 +86,10 @@ class Generations(Background):
             found = self.wait_for(ENDED, STEP_LIMIT_S)
             if int(found[1]) == last:
                 return int(found[2])
+
+    def end_of_first(self):
+        """The exit code of the process that was started first, which has been told to end."""
+        return self.process.wait(STEP_LIMIT_S)
 
     def _end(self):
         # Successors are in the group of the first process, which may have ended.

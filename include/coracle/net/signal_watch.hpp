@@ -31,6 +31,11 @@ class signal_watch {
   /// the environment's deadline passes.
   [[nodiscard]] task<result<process_signal>> next();
 
+  /// @cond  For the library.
+  // Takes over a watch of the current loop's backend, which may have signals already.
+  static signal_watch adopt(std::int64_t events);
+  /// @endcond
+
  private:
   struct state;
   explicit signal_watch(std::unique_ptr<state> s) noexcept;

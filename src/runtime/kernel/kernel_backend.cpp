@@ -187,11 +187,17 @@ std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
   return address_by(::getpeername, h, out);
 }
 
+// A connection whose handshake ended while close_queue() attached its filter has the filter, too: the kernel
+// copies it with the socket, after it has let the packet through. What it has dropped, the client repeats.
 std::int64_t kernel_backend::accept_now(handle listener) noexcept {
   for (;;) {
     ++stats_.system_calls;
     const int h = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (h >= 0) return h;
+    if (h >= 0) {
+      ++stats_.system_calls;
+      set_option(h, SOL_SOCKET, SO_DETACH_FILTER, 0);
+      return h;
+    }
     if (errno == EWOULDBLOCK) return -EAGAIN;
     if (!is_fault_of_one_connection(errno)) return -errno;
   }

@@ -1,5 +1,6 @@
 #include "runtime/kernel/own_program.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -51,6 +55,20 @@ pid_t wait_now(const child_process& child, int& code) noexcept {
   return found;
 }
 
+// 0: the system does not tell.
+std::int64_t parent_of(std::int64_t process_id) noexcept {
+  char text[256];
+  std::snprintf(text, sizeof text, "/proc/%lld/stat", static_cast<long long>(process_id));
+  const owned_descriptor file(::open(text, O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return 0;
+  const ssize_t n = ::read(file.get(), text, sizeof text - 1);
+  if (n <= 0) return 0;
+  text[n] = '\0';
+  // "7 (name) S 1 ...": the name may have any character.
+  const char* const name_end = std::strrchr(text, ')');
+  return name_end && std::strlen(name_end) > 4 ? std::strtoll(name_end + 4, nullptr, 10) : 0;
+}
+
 std::string describe_end(int code) {
   if (WIFSIGNALED(code)) return "was ended by signal " + std::to_string(WTERMSIG(code));
   return "ended with exit code " + std::to_string(WEXITSTATUS(code));
@@ -91,7 +109,7 @@ std::int64_t start(const own_program& program, child_process& child) {
   ::posix_spawnattr_destroy(&attributes);
   if (error) return -error;
   child.process_id = id;
-  child.end = owned_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
+  child.end = end_of_process(id);
   return 0;
 }
 
@@ -117,6 +135,20 @@ bool kill_and_wait(const child_process& child) noexcept {
 std::string take_end(const child_process& child) {
   int code = 0;
   return wait_now(child, code) > 0 ? describe_end(code) : std::string();
+}
+
+owned_descriptor end_of_process(std::int64_t process_id) noexcept {
+  if (process_id <= 0) return {};
+  return owned_descriptor(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process_id), 0)));
+}
+
+bool descends_from(std::int64_t process_id, const child_process& child) noexcept {
+  constexpr int generations_max = 16;  // of scripts and launchers; ids that are reused could make a ring
+  for (int i = 0; i < generations_max && process_id > 1; ++i) {
+    if (process_id == child.process_id) return true;
+    process_id = parent_of(process_id);
+  }
+  return false;
 }
 
 bool is_first_process() noexcept { return ::getpid() == 1; }

@@ -39,6 +39,13 @@ bool kill_and_wait(const child_process& child) noexcept;
 // or if another part of the program has received its exit code.
 std::string take_end(const child_process& child);
 
+// Polls as readable when the process has ended. None where the kernel has no such descriptors, and for a
+// process that has ended already.
+owned_descriptor end_of_process(std::int64_t process_id) noexcept;
+// Whether a process is the child, or was started below it, as by a script. Asks the system, which knows the
+// parents of processes that run.
+bool descends_from(std::int64_t process_id, const child_process& child) noexcept;
+
 // Whether the end of this process ends the container that it runs in, or the system.
 bool is_first_process() noexcept;
 

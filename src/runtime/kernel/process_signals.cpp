@@ -174,19 +174,24 @@ bool watches_signals(std::uint32_t set) noexcept {
                      [set](const watcher& w) { return w.event.load() >= 0 && (w.set.load() & set); });
 }
 
-deferred_sigterm::deferred_sigterm() noexcept : events_(open_signals(termination)) {}
+deferred_signals::deferred_signals(std::uint32_t more) noexcept : events_(open_signals(termination | more)) {}
 
-bool deferred_sigterm::end() noexcept {
-  if (events_ < 0) return false;
-  const auto h = static_cast<handle>(std::exchange(events_, -1));
+deferred_signals::~deferred_signals() {
+  if (events_ < 0) return;
+  const auto h = static_cast<handle>(events_);
   // A handler on another thread may not have come to it yet.
-  const bool arrived = forget_signals(h) != 0;
+  const std::uint32_t arrived = forget_signals(h);
   ::close(h);
-  return arrived;
+  if ((arrived & termination) && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
 }
 
-deferred_sigterm::~deferred_sigterm() {
-  if (end() && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
+std::int64_t deferred_signals::become_watch(std::uint32_t set) noexcept {
+  if (events_ < 0) return open_signals(set);
+  const std::int64_t passed = std::exchange(events_, -1);
+  const std::lock_guard held(changing);
+  const std::uint32_t before = watcher_of(static_cast<handle>(passed)).set.fetch_or(set);
+  install(set & ~before);
+  return passed;
 }
 
 }  // namespace coracle::runtime_internal::kernel

@@ -19,21 +19,23 @@ std::uint32_t take_signals(handle h) noexcept;
 // Whether any signal of `set` is watched.
 bool watches_signals(std::uint32_t set) noexcept;
 
-// Defers SIGTERM for its lifetime, instead of letting it end the program: for a program that sets up before
-// its loops can receive signals. Does not defer SIGINT: a user at the terminal may want to end the program at
-// once. Any thread; at most one at a time.
-class deferred_sigterm {
+// Keeps signals from ending a program that sets up before its loops can receive them: SIGTERM, and what else
+// is asked for. Does not defer SIGINT: a user at the terminal may want to end the program at once. Any
+// thread, one at a time.
+class deferred_signals {
  public:
-  // Defers nothing when all signal watches are in use.
-  deferred_sigterm() noexcept;
-  deferred_sigterm(const deferred_sigterm&) = delete;
-  deferred_sigterm& operator=(const deferred_sigterm&) = delete;
-  // If a SIGTERM arrived and was not taken, raises it again with the previous disposition, unless another
-  // watch exists.
-  ~deferred_sigterm();
+  // `more`: bits, as of open_signals(). Defers nothing when all signal watches are in use.
+  explicit deferred_signals(std::uint32_t more) noexcept;
+  deferred_signals(const deferred_signals&) = delete;
+  deferred_signals& operator=(const deferred_signals&) = delete;
+  // Ends the deferral, if it was not passed on. A SIGTERM that has arrived is raised again with the previous
+  // disposition, unless another watch exists; other signals are lost.
+  ~deferred_signals();
 
-  // Ends the deferral. Whether a SIGTERM arrived; if so, the caller must handle it.
-  [[nodiscard]] bool end() noexcept;
+  // Makes the deferral a watch of `set`, which has to contain the deferred signals, without a gap or an
+  // overlap: each signal arrives once, also one that came before. Returns a handle that is the caller's, as
+  // open_signals() does.
+  [[nodiscard]] std::int64_t become_watch(std::uint32_t set) noexcept;
 
  private:
   std::int64_t events_;

@@ -3,9 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/runtime/process_signal.hpp"
 #include "net/io_wait.hpp"
-#include "runtime/kernel/process_signals.hpp"
 #include "server/handover/path.hpp"
 #include "server/handover/predecessor.hpp"
 #include "server/server_state.hpp"
@@ -27,6 +25,9 @@ namespace kernel = runtime_internal::kernel;
 
 // When no descriptor is left for a process that connects.
 constexpr duration accept_pause = std::chrono::milliseconds(100);
+constexpr duration refusal_pause = std::chrono::milliseconds(100);
+// Further ones are not watched: a connection may wait for the next one then.
+constexpr std::size_t refused_max = 16;
 
 }  // namespace
 
@@ -35,15 +36,11 @@ handover::handover(server_state& of)
       from_(of.owner, of.options.handover->path),
       ending_(of.loop_of(0)),
       ended_(of.loop_of(0)),
-      successor_serves_(of.loop_of(0)),
-      child_(of.loop_of(0), of.options.handover->start_time, successor_serves_,
+      child_(of.loop_of(0), of.options.handover->start_time,
              [this](std::int64_t process_id) { child_has_ended(process_id); }),
       out_of_memory_(status::resource_exhausted("the process has no memory to take over")) {}
 
-handover::~handover() {
-  static_cast<void>(take_early_signal());
-  release();
-}
+handover::~handover() { release(); }
 
 status handover::open() {
   const handover_options& o = *server_.options.handover;
@@ -54,16 +51,7 @@ status handover::open() {
   status opened = from_.begin();
   is_successor_ = from_.has_predecessor();
   if (opened.ok() && !is_successor_) owns_path_ = true;
-  constexpr auto starts_a_successor = std::uint32_t{1} << static_cast<unsigned>(process_signal::user2);
-  if (opened.ok()) early_signal_ = kernel::open_signals(starts_a_successor);
   return opened;
-}
-
-bool handover::take_early_signal() noexcept {
-  if (early_signal_ < 0) return false;
-  const auto h = static_cast<runtime_internal::handle>(std::exchange(early_signal_, -1));
-  const kernel::owned_descriptor closed(h);
-  return kernel::forget_signals(h) != 0;
 }
 
 void handover::log(log_level level, std::string_view text) noexcept {
@@ -72,17 +60,21 @@ void handover::log(log_level level, std::string_view text) noexcept {
 
 // A successor that has the path keeps it.
 void handover::release() noexcept {
-  if (!owns_path_.exchange(false)) return;
+  if (is_released_.exchange(true)) return;
+  from_.abandon();
+  if (!owns_path_) return;
   base::if_memory_allows([&] { static_cast<void>(remove_stale_socket(from_.path())); });
   control_ = kernel::owned_descriptor();
 }
 
-void handover::begin(const std::shared_ptr<server_state>& alive) {
+bool handover::is_being_replaced() const noexcept { return conversation_ && conversation_->peer_serves(); }
+
+void handover::begin(const std::shared_ptr<server_state>& alive) noexcept {
   if (begun_ || ending_.is_set()) return;
   // A service: run() of a runtime does not wait for it, because it ends with its server.
-  loop& on = server_.loop_of(0);
-  server_.owner.core().spawn_service(static_cast<runtime_internal::driven_loop&>(on), run(alive, *this));
-  begun_ = true;
+  auto& on = static_cast<runtime_internal::driven_loop&>(server_.loop_of(0));
+  begun_ = base::if_memory_allows([&] { server_.owner.core().spawn_service(on, run(alive, *this)); });
+  if (!begun_) cannot_begin();
 }
 
 void handover::end() noexcept {
@@ -93,13 +85,28 @@ void handover::end() noexcept {
   finished.set();
 }
 
+// Without memory. A predecessor goes on; else a new process finds no path, and hears at once that the
+// addresses are in use.
+void handover::cannot_begin() noexcept {
+  if (from_.has_predecessor()) {
+    log(log_level::error, "this process is out of memory, and cannot take over");
+    from_.abandon();
+    failure_ = std::move(out_of_memory_);
+    server_.request_stop();
+  } else {
+    log(log_level::error, "this process is out of memory: no process can take over from it");
+    static_cast<void>(from_.take_control());
+    release();
+  }
+}
+
 task<> handover::run([[maybe_unused]] std::shared_ptr<server_state> alive, handover& self) {
   try {
     co_await self.run_until_end();
   } catch (const coro::cancelled&) {
     // The runtime stops.
   } catch (const std::bad_alloc&) {
-    self.log(log_level::error, "the process is out of memory: it has no successor");
+    self.cannot_begin();
   }
   self.service_.stopping();
   if (self.control_.is_open()) self.server_.loop_of(0).io().forget(self.control_.get());
@@ -114,24 +121,28 @@ task<> handover::run_until_end() {
   scope children(here);
   std::exception_ptr failed;
   try {
-    path.spawn(serve_path());
     children.spawn(child_.watch());
+    path.spawn(serve_path());
     co_await ending_;
   } catch (...) {
     failed = std::current_exception();
   }
   // A successor that serves already gets everything now: the conversation with it sees `ending_`.
-  if (!successor_serves_.is_set()) path.request_stop();
+  if (!is_being_replaced()) path.request_stop();
   try {
     co_await path.join();
   } catch (...) {
     if (!failed) failed = std::current_exception();
   }
   children.request_stop();
-  try {
-    co_await children.join();
-  } catch (...) {
-    if (!failed) failed = std::current_exception();
+  refused_.request_stop();
+  scope* const others[] = {&children, &refused_};
+  for (scope* const other : others) {
+    try {
+      co_await other->join();
+    } catch (...) {
+      if (!failed) failed = std::current_exception();
+    }
   }
   if (failed) std::rethrow_exception(failed);
 }
@@ -192,10 +203,7 @@ task<> handover::serve_path() {
     owner = co_await become_owner();
   } catch (const std::bad_alloc&) {
     if (from_.has_predecessor()) {
-      log(log_level::error, "this process is out of memory, and cannot take over");
-      from_.abandon();
-      failure_ = std::move(out_of_memory_);
-      server_.request_stop();
+      cannot_begin();
     } else {
       owner = true;
       use_path(false);
@@ -239,40 +247,92 @@ struct handover::no_conversation {
 };
 
 task<> handover::serve_successor(kernel::owned_descriptor connection) {
-  predecessor conversation(server_, std::move(connection), control_.get(), ending_, successor_serves_);
+  predecessor conversation(server_, std::move(connection), control_.get(), ending_, child_);
   conversation_ = &conversation;
   const no_conversation at_end{*this};
   try {
-    replaced_ = co_await conversation.run();
-  } catch (const std::bad_alloc&) {
-    conversation.refuse_at_once();
-    log(log_level::error, "the process is out of memory: it hands nothing over, and goes on serving");
+    replaced_ = co_await hand_over_to(conversation);
   } catch (const coro::cancelled&) {
     leave_to_successor(conversation);
     throw;
   }
-  if (!replaced_) {
-    successor_serves_.reset();
-    if (conversation.has_passed_sockets()) server_.resumed();
-    co_return;
+  if (replaced_) {
+    owns_path_ = false;
+    service_.replaced_by(conversation.peer_process_id());
+    server_.replaced(conversation.given_up());
+    ending_.set();
+  } else if (conversation.may_be_mistaken()) {
+    leave_to_successor(conversation);
+  } else if (conversation.has_passed_sockets()) {
+    server_.resumed();
+    watch_refused(conversation);
   }
-  owns_path_ = false;
-  service_.replaced_by(conversation.peer_process_id());
-  server_.replaced(conversation.given_up());
-  ending_.set();
 }
 
-// The runtime stops during the conversation. A child that does not serve yet ends, too. Any other process
+// A successor that does not hear that it gets nothing takes the end of the connection for the end of this
+// process, and the sockets, their files and the path for its own. So a refusal that could not be sent, as
+// without memory in the kernel, is repeated until this process ends.
+task<bool> handover::hand_over_to(predecessor& conversation) {
+  bool replaced = false;
+  try {
+    replaced = co_await conversation.run();
+  } catch (const std::bad_alloc&) {
+    conversation.refuse_at_once();
+    log(log_level::error, "the process is out of memory: it hands nothing over, and goes on serving");
+  }
+  while (!replaced && conversation.may_be_mistaken() && !ending_.is_set()) {
+    co_await sleep_for(refusal_pause);
+    conversation.refuse_at_once();
+  }
+  co_return replaced;
+}
+
+// A process that gets nothing has the sockets registered until it closes them or ends, and the kernel may
+// wake it, in place of this one, for a connection.
+void handover::watch_refused(predecessor& conversation) noexcept {
+  base::if_memory_allows([&] {
+    if (refused_.running() < refused_max)
+      refused_.spawn(
+          until_gone(conversation.take_connection(), kernel::end_of_process(conversation.peer_process_id())));
+  });
+}
+
+task<> handover::until_gone(kernel::owned_descriptor connection, kernel::owned_descriptor process) {
+  loop& on = *loop::current();
+  for (bool is_open = true; is_open;) {
+    net::io_wait readable(on, runtime_internal::operation::kind::poll_in, connection.get());
+    const std::int64_t waited = co_await readable;
+    if (waited < 0) break;
+    kernel::packet ignored;
+    std::int64_t received = 0;  // without memory, as if it had been closed
+    base::if_memory_allows([&] { received = kernel::receive_packet(connection.get(), ignored); });
+    is_open = received > 0 || received == -EAGAIN;
+  }
+  on.io().forget(connection.get());
+  connection = kernel::owned_descriptor();
+  listen_again();
+  if (!process.is_open()) co_return;
+  // Of a process that was killed, the connection may be closed before the sockets.
+  net::io_wait end(on, runtime_internal::operation::kind::poll_in, process.get());
+  static_cast<void>(co_await end);
+  on.io().forget(process.get());
+  listen_again();
+}
+
+// This process ends during the conversation. A child that does not serve yet ends, too. Any other process
 // that has the sockets may serve with them already: it has them, and the path, alone from now on.
 void handover::leave_to_successor(predecessor& conversation) noexcept {
   child_.end_unless_it_serves();
-  if (!conversation.has_passed_sockets() || conversation.peer_is_out()) return;
+  if (!conversation.may_be_mistaken()) return;
   conversation.leave_sockets();
   owns_path_ = false;
   // Before the connection ends, because the successor binds the path then.
   server_.loop_of(0).io().forget(control_.get());
   control_ = kernel::owned_descriptor();
-  if (successor_serves_.is_set()) service_.replaced_by(conversation.peer_process_id());
+  if (!conversation.peer_serves()) return;
+  replaced_ = true;
+  service_.replaced_by(conversation.peer_process_id());
+  server_.replaced({});
 }
 
 void handover::start_successor() noexcept {
@@ -282,7 +342,7 @@ void handover::start_successor() noexcept {
 
 void handover::start_successor_now() {
   if (replaced_ || ending_.is_set()) return log(log_level::info, "no successor is started: the server ends");
-  if (child_.exists() || successor_serves_.is_set())
+  if (child_.exists() || is_being_replaced())
     return log(log_level::warning, "no successor is started: the last handover has not finished");
   // A process that this one has not started may be about to take over, or to fail.
   if (!serves_ || (conversation_ && conversation_->has_passed_sockets())) {

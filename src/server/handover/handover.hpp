@@ -5,6 +5,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/scope.hpp"
 #include "coracle/coro/task.hpp"
 #include "runtime/kernel/packet_socket.hpp"
 #include "server/handover/main_process.hpp"
@@ -31,24 +32,22 @@ class handover {
   ~handover();
 
   // --- while the server is set up
-  // Blocks: see succession::begin(). From now on SIGUSR2 does not end the process.
+  // Blocks: see succession::begin().
   [[nodiscard]] status open();
   // Whether another process still serves, which this one was to replace.
   [[nodiscard]] bool has_not_taken_over() const noexcept { return is_successor_ && !serves_; }
-  // Whether SIGUSR2 has arrived since then. Ends that. Idempotent.
-  [[nodiscard]] bool take_early_signal() noexcept;
   [[nodiscard]] succession& from() noexcept { return from_; }
 
   // --- loop 0
   // The server serves from now on: takes possession of what a predecessor has passed on, then waits for
-  // successors. Idempotent. `alive` owns this object.
-  void begin(const std::shared_ptr<server_state>& alive);
+  // successors. Idempotent. `alive` owns this object. Without memory there are no successors.
+  void begin(const std::shared_ptr<server_state>& alive) noexcept;
   // Starts the program of this process once more.
   void start_successor() noexcept;
   // The server ends: a successor that serves already gets everything, others get nothing. Leads to ended().
   void end() noexcept;
   // Whether a successor serves already, and this process goes on if it fails.
-  [[nodiscard]] bool is_being_replaced() const noexcept { return successor_serves_.is_set(); }
+  [[nodiscard]] bool is_being_replaced() const noexcept;
 
   // Set when nothing more happens. Any loop may wait for it.
   [[nodiscard]] event<>& ended() noexcept { return ended_; }
@@ -63,6 +62,7 @@ class handover {
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
  private:
+  void cannot_begin() noexcept;
   static task<> run(std::shared_ptr<server_state> alive, handover& self);
   struct no_conversation;
   task<> run_until_end();
@@ -70,6 +70,10 @@ class handover {
   [[nodiscard]] task<> serve_successor(runtime_internal::kernel::owned_descriptor connection);
   [[nodiscard]] task<bool> become_owner();
   [[nodiscard]] task<std::int64_t> serve_one_successor();
+  [[nodiscard]] task<bool> hand_over_to(predecessor& conversation);
+  void watch_refused(predecessor& conversation) noexcept;
+  task<> until_gone(runtime_internal::kernel::owned_descriptor connection,
+                    runtime_internal::kernel::owned_descriptor process);
   void start_successor_now();
   void use_path(bool replaces) noexcept;
   void listen_again() noexcept;
@@ -81,10 +85,9 @@ class handover {
   succession from_;
   runtime_internal::kernel::owned_descriptor control_;
   predecessor* conversation_ = nullptr;  // in progress
-  std::int64_t early_signal_ = -1;  // the watch for SIGUSR2 until the server serves; negative: none
+  scope refused_;  // a task for each process that got nothing, and has not ended
   event<> ending_;
   event<> ended_;
-  event<> successor_serves_;
   successor_process child_;
   main_process service_;
   status failure_;
@@ -93,6 +96,7 @@ class handover {
   bool is_successor_ = false;
   bool serves_ = false;  // everything belongs to this process
   std::atomic<bool> owns_path_{false};
+  std::atomic<bool> is_released_{false};
   bool start_later_ = false;  // start_successor() was called when it could not be decided
   bool replaced_ = false;
 };

@@ -44,20 +44,25 @@ task<> watch_event(event<>& of, event<>& changed) {
 }  // namespace
 
 predecessor::predecessor(server_state& of, runtime_internal::kernel::owned_descriptor connection, int control,
-                         event<>& hurry, event<>& ready)
+                         event<>& hurry, successor_process& child)
     : server_(of),
       on_(of.loop_of(0)),
       connection_(std::move(connection)),
       control_(control),
       hurry_(hurry),
-      ready_(ready) {}
+      child_(child) {}
 
 predecessor::~predecessor() {
   if (keeps_sockets_) {
     resume_listeners();
     if (peer_is_out_) share(false);
   }
-  on_.io().forget(connection_.get());
+  static_cast<void>(take_connection());
+}
+
+runtime_internal::kernel::owned_descriptor predecessor::take_connection() noexcept {
+  if (connection_.is_open()) on_.io().forget(connection_.get());
+  return std::move(connection_);
 }
 
 void predecessor::log(log_level level, const std::string& text) {
@@ -93,12 +98,13 @@ void predecessor::refuse(std::string reason) {
   message m;
   m.type = message::kind::refused;
   m.reason = std::move(reason);
-  const std::string text = to_successor::write(m);
-  if (knows(runtime_internal::kernel::send_packet(connection_.get(), text))) peer_is_out_ = true;
+  refusal_ = to_successor::write(m);
+  refuse_at_once();
 }
 
 void predecessor::refuse_at_once() noexcept {
-  constexpr std::string_view text = "refused the process that serves is out of memory";
+  const std::string_view text =
+      refusal_.empty() ? "refused the process that serves is out of memory" : std::string_view(refusal_);
   if (knows(runtime_internal::kernel::send_packet(connection_.get(), text))) peer_is_out_ = true;
 }
 
@@ -113,14 +119,15 @@ task<std::int64_t> readable(int descriptor) {
 
 task<std::optional<predecessor::message>> predecessor::receive(duration within, std::string& why_not) {
   const result<std::int64_t> waited = co_await with_timeout(within, readable(connection_.get()));
-  if (!waited || *waited < 0) {
+  packet got;
+  // What has arrived before a stop, or in time, counts: the successor may serve already.
+  const std::int64_t received = runtime_internal::kernel::receive_packet(connection_.get(), got);
+  if (received == -EAGAIN && (!waited || *waited < 0)) {
     const coro::environment& here = co_await coro::this_environment();
     if (here.stop.stop_requested()) throw coro::cancelled();
     why_not = "took too long";
     co_return std::nullopt;
   }
-  packet got;
-  const std::int64_t received = runtime_internal::kernel::receive_packet(connection_.get(), got);
   if (received == 0 || received == -ECONNRESET) why_not = "has ended";
   if (received <= 0) {
     if (why_not.empty()) why_not = "sent a malformed message";
@@ -282,7 +289,8 @@ task<bool> predecessor::run() {
     log(log_level::error, who + "does not take over: it " + why_not + ": this process goes on serving");
     co_return false;
   }
-  ready_.set();
+  peer_serves_ = true;
+  child_.note_serving(peer_process_id_);
   taken_ = ready->indices;
   co_await pause_listeners();
   const bool told = send(message::kind::go);

@@ -200,12 +200,12 @@ task<result<std::optional<protocol_of::message>>> succession::next_message() {
 task<status> succession::take_possession(const std::function<void()>& paused) {
   if (!has_predecessor()) co_return status();
   const status outcome = co_await until_possession(paused);
-  abandon();
+  if (is_refused_) loop::current()->io().forget(connection_.get());
+  else abandon();
   co_return outcome;
 }
 
 void succession::give_up() noexcept {
-  abandon();
   control_ = kernel::owned_descriptor();
   lock_ = kernel::owned_descriptor();
 }
@@ -228,8 +228,10 @@ task<status> succession::until_possession(const std::function<void()>& paused) {
     if (!got.ok()) co_return got.status();
     const std::optional<protocol_of::message>& m = *got;
     if (!m) break;
-    if (m->type == message_kind::refused)
+    if (m->type == message_kind::refused) {
+      is_refused_ = true;
       co_return status::failed_precondition("the predecessor goes on: " + m->reason);
+    }
     if (m->type == message_kind::done) co_return status();
     if (m->type != message_kind::go)
       co_return status::internal("the predecessor sends malformed messages, and goes on");

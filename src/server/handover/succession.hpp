@@ -55,12 +55,13 @@ class succession {
   void close();
   // Tells the predecessor that the server serves, and waits until everything belongs to this process. Calls
   // `paused` when the predecessor has stopped accepting. Fails if the predecessor goes on instead: this
-  // process must end then.
+  // process must end then. A predecessor that has refused it sees by the connection, until abandon(), that
+  // this process still listens at its sockets.
   [[nodiscard]] task<status> take_possession(const std::function<void()>& paused);
-  // Ends the conversation with the predecessor, which goes on serving.
-  void abandon() noexcept;
-  // The same; others may try to take over from now on.
+  // After take_possession() has failed: others may try to take over from now on.
   void give_up() noexcept;
+  // Ends the conversation with the predecessor, which goes on serving. Any thread, after take_possession().
+  void abandon() noexcept;
   // After take_possession(): why take_control() returns none, so that no process can connect at the path.
   [[nodiscard]] const status& path_failed() const noexcept { return path_failed_; }
 
@@ -96,6 +97,7 @@ class succession {
   std::vector<std::size_t> taken_;  // by close()
   status path_failed_;
   bool closed_ = false;
+  bool is_refused_ = false;
 };
 
 }  // namespace coracle::server_internal

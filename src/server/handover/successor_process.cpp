@@ -23,23 +23,17 @@ task<> until_process_ends(int descriptor, event<>& settled) {
   if (outcome >= 0) settled.set();
 }
 
-task<> pass_event_on(event<>& of, event<>& settled) {
-  co_await of;
-  settled.set();
-}
-
 task<> until_event(event<>& e) { co_await e; }
 
 }  // namespace
 
-successor_process::successor_process(loop& on, duration start_time, event<>& serves,
-                                     std::function<void(std::int64_t)> ended)
+successor_process::successor_process(loop& on, duration start_time, std::function<void(std::int64_t)> ended)
     : on_(on),
       start_time_(start_time),
-      serves_(serves),
       ended_(std::move(ended)),
       program_(kernel::read_own_program()),
-      wanted_(on) {}
+      wanted_(on),
+      settled_(on) {}
 
 void successor_process::log(log_level level, std::string_view text) noexcept {
   on_.log().write(log_room::server, level, text);
@@ -58,14 +52,24 @@ void successor_process::start() {
                    ": this process goes on serving");
   const std::int64_t process_id = child.process_id;
   child_ = std::move(child);
-  has_ended_ = false;
+  serves_ = has_ended_ = false;
+  superseded_by_ = 0;
+  settled_.reset();
   wanted_.set();
   base::if_memory_allows(
       [&] { log(log_level::info, "started the successor, process " + std::to_string(process_id)); });
 }
 
+void successor_process::note_serving(std::int64_t process_id) noexcept {
+  if (!child_ || has_ended_) return;
+  // One in another namespace has no id here.
+  if (process_id <= 0 || kernel::descends_from(process_id, *child_)) serves_ = true;
+  else superseded_by_ = process_id;
+  settled_.set();
+}
+
 void successor_process::end_unless_it_serves() noexcept {
-  if (child_ && !serves_.is_set()) kill();
+  if (child_ && !serves_) kill();
 }
 
 void successor_process::kill() noexcept {
@@ -81,16 +85,15 @@ void successor_process::note_end() noexcept {
 void successor_process::end(bool stops, bool in_time) noexcept {
   std::string end;
   base::if_memory_allows([&] { end = kernel::take_end(*child_); });
-  const bool kills = end.empty() && (stops || !in_time);
-  if (kills) kernel::kill_at_once(*child_);
+  if (end.empty() && (stops || !in_time || superseded_by_ != 0)) kernel::kill_at_once(*child_);
   if (stops) return;
   base::if_memory_allows([&] {
-    log(log_level::error, "the successor, process " + std::to_string(child_->process_id) + ", " +
-                              (!end.empty() ? end
-                               : in_time    ? std::string("ended")
-                                            : std::string("did not serve within "
-                                                             "handover_options::start_time, and is killed")) +
-                              ": this process goes on serving");
+    if (end.empty() && superseded_by_ != 0)
+      end = "is killed: process " + std::to_string(superseded_by_) + " serves in its place";
+    else if (end.empty())
+      end = in_time ? "ended" : "did not serve within handover_options::start_time, and is killed";
+    if (superseded_by_ == 0) end += ": this process goes on serving";
+    log(log_level::error, "the successor, process " + std::to_string(child_->process_id) + ", " + end);
   });
 }
 
@@ -109,8 +112,7 @@ task<> successor_process::watch() {
     } catch (const std::bad_alloc&) {
       log(log_level::error, "the process is out of memory: it cannot watch its successor, and ends it");
     }
-    const bool serves = serves_.is_set();
-    if (!serves) end(stopped != nullptr, in_time);
+    if (!serves_) end(stopped != nullptr, in_time);
     if (!stopped && child_->end.is_open()) {
       net::io_wait end_of_child(on_, runtime_internal::operation::kind::poll_in, child_->end.get());
       if (co_await end_of_child >= 0) {
@@ -119,24 +121,22 @@ task<> successor_process::watch() {
       }
     }
     // One that was killed ends at once, and the system must forget it.
-    if (!serves) kill();
+    if (!serves_) kill();
     if (child_->end.is_open()) on_.io().forget(child_->end.get());
     child_.reset();
     if (stopped) std::rethrow_exception(stopped);
   }
 }
 
-// Until it serves or has ended. False if that takes too long.
+// False if that takes too long.
 task<bool> successor_process::until_settled() {
-  event<> settled(on_);
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
   std::exception_ptr failed;
   bool in_time = false;
   try {
-    if (child_->end.is_open()) watching.spawn(until_process_ends(child_->end.get(), settled));
-    watching.spawn(pass_event_on(serves_, settled));
-    const status waited = co_await with_timeout(start_time_, until_event(settled));
+    if (child_->end.is_open()) watching.spawn(until_process_ends(child_->end.get(), settled_));
+    const status waited = co_await with_timeout(start_time_, until_event(settled_));
     in_time = waited.ok();
   } catch (...) {
     failed = std::current_exception();

@@ -26,13 +26,15 @@ inline constexpr std::string_view first_process =
 // system forgets it. Belongs to the handover of a server; lives on loop 0.
 class successor_process {
  public:
-  // `serves`: set while a successor serves. `ended`: called with the id of the process when it has ended.
-  successor_process(loop& on, duration start_time, event<>& serves,
-                    std::function<void(std::int64_t process_id)> ended);
+  // `ended`: called with the id of the process when it has ended.
+  successor_process(loop& on, duration start_time, std::function<void(std::int64_t process_id)> ended);
 
   // Starts it, or logs why not. Throws std::bad_alloc; no process is started then. Needs that none exists.
   void start();
   [[nodiscard]] bool exists() const noexcept { return child_.has_value(); }
+  // A process serves in the place of this one. If it is neither the process that was started nor below it,
+  // that one is not needed any more, and is killed.
+  void note_serving(std::int64_t process_id) noexcept;
   // Kills it, unless it serves, and blocks until it has ended, at most 1 s.
   void end_unless_it_serves() noexcept;
   // Watches each process that is started, until the awaiter's environment is stopped: a process that does not
@@ -48,12 +50,15 @@ class successor_process {
 
   loop& on_;
   const duration start_time_;
-  event<>& serves_;
   const std::function<void(std::int64_t)> ended_;
   const runtime_internal::kernel::own_program program_;
   std::optional<runtime_internal::kernel::child_process> child_;  // while watch() deals with it
-  bool has_ended_ = false;  // the child
+  // Of the child.
+  bool serves_ = false;
+  bool has_ended_ = false;
+  std::int64_t superseded_by_ = 0;  // the process that serves instead; 0: none
   event<> wanted_;
+  event<> settled_;  // it serves, has ended, or is superseded
 };
 
 }  // namespace coracle::server_internal

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <linux/filter.h>
+#include <sys/socket.h>
 #include <fstream>
 #include <optional>
 
@@ -21,7 +23,7 @@ using testing::HasSubstr;
 class Listener : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Listener, testing_support::all_kinds, Listener::case_name);
 
-// Tests that need files, which simulated hosts do not have.
+// Tests that need files or sockets, which simulated hosts do not have.
 class SocketFile : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, SocketFile, testing_support::kernel_kinds, SocketFile::case_name);
 
@@ -177,6 +179,7 @@ class recording_sink final : public acceptor_sink {
  public:
   explicit recording_sink(loop& on) : on_(on) {}
   std::vector<std::unique_ptr<duplex>> connections;
+  std::vector<runtime_internal::handle> handles;  // of these
   event<> changed;
   bool done = false;
   int pauses = 0;
@@ -191,6 +194,7 @@ class recording_sink final : public acceptor_sink {
 
  private:
   void accepted(runtime_internal::handle connection) noexcept override {
+    handles.push_back(connection);
     connections.push_back(make_socket_duplex(on_, connection));
     changed.set();
   }
@@ -275,6 +279,41 @@ task<> pauses() {
   co_await sink.until(closed);
 }
 TEST_P(Listener, AnAcceptorPausesAndLooksAgain) { run(pauses()); }
+
+// The number of instructions of the packet filter of a socket.
+socklen_t filter_of(int descriptor) {
+  socklen_t size = 0;
+  EXPECT_EQ(::getsockopt(descriptor, SOL_SOCKET, SO_GET_FILTER, nullptr, &size), 0);
+  return size;
+}
+
+// The filter that drops what comes while an acceptor ends is copied to a connection whose handshake ends at
+// that moment. Here, a filter that drops nothing has been copied.
+task<> ends_with_filter() {
+  loop& here = *loop::current();
+  recording_sink sink(here);
+  std::unique_ptr<acceptor> a = acceptor::open(here, address::loopback_v4(0)).value();
+  sock_filter keep{BPF_RET | BPF_K, 0, 0, 0xffff};
+  const sock_fprog program{1, &keep};
+  EXPECT_EQ(::setsockopt(a->descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+  a->start(sink);
+  const result<stream> first = co_await stream::connect(a->local_address());
+  EXPECT_TRUE(first.ok());
+  const auto has_first = [&sink] { return sink.connections.size() == 1; };
+  co_await sink.until(has_first);
+  EXPECT_EQ(filter_of(sink.handles.front()), 1u) << "the kernel copies the filter";
+  EXPECT_TRUE(a->pause());
+  const auto is_paused = [&sink] { return sink.pauses == 1; };
+  co_await sink.until(is_paused);
+  const result<stream> second = co_await stream::connect(a->local_address());
+  EXPECT_TRUE(second.ok());
+  a->close();
+  const auto is_closed = [&sink] { return sink.done; };
+  co_await sink.until(is_closed);
+  EXPECT_EQ(sink.handles.size(), 2u);
+  EXPECT_EQ(filter_of(sink.handles.back()), 0u);
+}
+TEST_P(SocketFile, ConnectionsAtTheEndOfAnAcceptorHaveNoFilter) { run(ends_with_filter()); }
 
 task<> never_started() {
   std::unique_ptr<acceptor> a = acceptor::open(*loop::current(), address::loopback_v4(0)).value();

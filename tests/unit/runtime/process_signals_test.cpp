@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <thread>
 
@@ -53,6 +54,53 @@ TEST(ProcessSignals, NoneIsLostBetweenTwoWatches) {
   }
   other.join();
   EXPECT_TRUE(ended(whole));
+}
+
+// The watch of a server that runs, after the deferral of one that was set up: a signal that both saw would
+// count as two, and the second SIGTERM cancels calls.
+TEST(ProcessSignals, ThatWereDeferredArriveOnce) {
+  constexpr std::uint32_t terminate = std::uint32_t{1} << static_cast<unsigned>(process_signal::terminate);
+  constexpr int rounds = 2'000;
+  std::atomic<int> wanted{0};
+  std::atomic<int> raised{0};
+  std::thread other([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      while (wanted.load() < i) std::this_thread::yield();
+      for (int spin = 0; spin < i % 64; ++spin) static_cast<void>(wanted.load());
+      ::pthread_kill(::pthread_self(), i % 2 == 0 ? SIGTERM : SIGUSR2);
+      raised.store(i);
+    }
+  });
+  for (int i = 1; i <= rounds; ++i) {
+    deferred_signals deferred(user2);
+    wanted.store(i);
+    const std::int64_t opened = deferred.pass_on(terminate | user2);
+    ASSERT_GE(opened, 0);
+    const auto watch = static_cast<handle>(opened);
+    const std::uint32_t early = take_signals(watch);
+    while (raised.load() < i) std::this_thread::yield();
+    const std::uint32_t late = forget_signals(watch);
+    ::close(watch);
+    EXPECT_EQ(early & late, 0u) << i;
+    EXPECT_EQ(early | late, i % 2 == 0 ? terminate : user2) << i;
+  }
+  other.join();
+}
+
+TEST(ProcessSignals, AWatchThatADeferralBecomesHasMoreSignals) {
+  constexpr std::uint32_t hangup = std::uint32_t{1} << static_cast<unsigned>(process_signal::hangup);
+  constexpr std::uint32_t terminate = std::uint32_t{1} << static_cast<unsigned>(process_signal::terminate);
+  struct sigaction before{};
+  ::sigaction(SIGHUP, nullptr, &before);
+  deferred_signals deferred(0);
+  std::raise(SIGTERM);
+  const auto watch = static_cast<handle>(deferred.pass_on(terminate | hangup));
+  std::raise(SIGHUP);
+  EXPECT_EQ(forget_signals(watch), terminate | hangup);
+  ::close(watch);
+  struct sigaction after{};
+  ::sigaction(SIGHUP, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
 }
 
 }  // namespace
