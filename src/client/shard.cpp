@@ -3,6 +3,7 @@
 #include "base/event_ring.hpp"
 #include "base/hot_and_cold.hpp"
 #include "base/if_memory_allows.hpp"
+#include "client/call/retry_instruments.hpp"
 #include "client/web/web_exchange.hpp"
 #include "rpc/message_format.hpp"
 
@@ -33,7 +34,8 @@ shard::shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_coun
     : channel_(std::move(channel)),
       loop_(owner_loop),
       calls_(calls),
-      configured_(latest && latest->outcome.ok()) {
+      configured_(latest && latest->outcome.ok()),
+      all_waiting_(channel_->options.max_waiting_calls) {
   if (latest) {
     methods_ = latest->methods;
     router_ = latest->router;
@@ -134,11 +136,22 @@ CORACLE_COLD void shard::wait(call_attempt& a, call_queue& list) noexcept {
   a.unlink();
   list.push_back(a);
   record_queued(a);
+  if (call_attempt* const displaced = all_waiting_.enter(a)) displace(*displaced);
 }
 
 CORACLE_COLD void shard::wait_for_stream(call_attempt& a, subchannel& at, call_queue& list) noexcept {
   at.hold_place_for(a);
   wait(a, list);
+}
+
+// Whichever queue it is in.
+void shard::displace(call_attempt& a) noexcept {
+  static const status reason = status::resource_exhausted(
+      "more calls wait than may (channel_options::max_waiting_calls), and this one was the oldest "
+      "of the least critical ones");
+  measure_call_displaced();
+  a.unlink();
+  a.fail(reason, refusal::displaced);
 }
 
 void shard::record_queued(const call_attempt& a) noexcept {
@@ -150,8 +163,7 @@ bool shard::wait_for_config(call_attempt& a) noexcept {
   if (configured_ || state_ == connectivity::shutdown || !channel_->to.bad.ok()) return false;
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
   used_ = true;
-  unconfigured_.push_back(a);
-  record_queued(a);
+  wait(a, unconfigured_);
   if (state_ == connectivity::idle) exit_idle();
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include "client/balancing/policy_slot.hpp"
 #include "client/call/call_queue.hpp"
+#include "client/call/waiting_calls.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/client/connection_bytes.hpp"
 #include "coracle/client/connectivity.hpp"
@@ -22,7 +23,8 @@ namespace coracle::client {
 // the balancer has no server waits until it publishes a state. A call whose server has no stream waits with
 // those of the server's user, in order of arrival, so that servers that are full do not hold up calls to
 // others; it is picked for again when one of these servers has a stream. A call that ends meanwhile
-// (deadline, cancel) unlinks itself.
+// (deadline, cancel) unlinks itself. If more calls wait than channel_options::max_waiting_calls permits, a
+// call that begins to wait displaces another one, in whichever queue that is.
 //
 // The shard outlives the calls in progress on its loop. When the channel is retired, it ends after the last
 // of them; when the channel is closed or the runtime stops, it ends them.
@@ -91,6 +93,7 @@ class shard final : public runtime_internal::loop_service,
   bool open(call_attempt& a, subchannel& at) noexcept;
   void wait(call_attempt& a, call_queue& list) noexcept;
   void wait_for_stream(call_attempt& a, subchannel& at, call_queue& list) noexcept;
+  void displace(call_attempt& a) noexcept;
   void record_queued(const call_attempt& a) noexcept;
   // Picks again for the calls that had no server.
   void serve_waiting() noexcept;
@@ -129,6 +132,7 @@ class shard final : public runtime_internal::loop_service,
   bool configured_ = false;  // a snapshot with servers has been published, with or without a service config
   call_queue unconfigured_;  // calls that wait for that
   call_queue waiting_;  // calls that have no server
+  waiting_calls all_waiting_;  // those of all queues, if they have a maximum
   connection_bytes bytes_before_;  // of subchannels that are gone
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // by place(), including those that are leaving
 };

@@ -81,6 +81,9 @@ TEST(Overload, ClientsHelp) {
   options.calls.deadline_margin = 20ms;
   options.interceptors = {coracle::single_flight({"/movie.MovieService/GetMovie"})};
   // --8<-- [end:clients]
+  // --8<-- [start:waiting]
+  options.max_waiting_calls = 1'000;  // on each loop
+  // --8<-- [end:waiting]
   // --8<-- [start:budget]
   const auto budget = std::make_shared<coracle::retry_budget>();
   options.retry_budget = budget;  // the same object for each channel

@@ -97,6 +97,17 @@ class channel_options {
   /// "Client-Side Throttling".
   bool throttling = false;
 
+  /// The maximum number of calls that wait on each loop: for the resolver's first result, for a connection or
+  /// for a stream. Default: no maximum, because how many are too many depends on the program; what limits
+  /// them then is their deadlines and memory.
+  ///
+  /// When as many calls wait, another one that begins to wait displaces the least critical of them, and of
+  /// equally critical ones the one that has waited longest, whose caller is the most likely to have given up.
+  /// That is the new call itself if the others are more critical. The displaced call ends with
+  /// RESOURCE_EXHAUSTED, wait_for_ready or not, and no policy retries it. Each hedge that waits counts as a
+  /// call; one that is displaced ends its call only if no other attempt is in flight. With 0, no call waits.
+  std::uint32_t max_waiting_calls = ~std::uint32_t{0};
+
   /// Limits the retries and hedges of this channel and of all others with the same object. Default: none.
   std::shared_ptr<coracle::retry_budget> retry_budget;
 

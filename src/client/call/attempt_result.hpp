@@ -21,6 +21,8 @@ struct attempt_result {
   std::optional<duration> retry_after;
   // No retry is allowed, whatever the code is.
   bool final = false;
+  // It has lost its place while it waited: no further attempt begins, and those in flight go on.
+  bool displaced = false;
 
   [[nodiscard]] bool forbids_retry() const noexcept { return pushback && !retry_after; }
 };

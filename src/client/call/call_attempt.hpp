@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/call/call_router.hpp"
+#include "client/call/waiting_calls.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
@@ -106,6 +107,9 @@ enum class refusal : std::uint8_t {
   unavailable,
   // The balancer drops the call, or the channel was closed. No retry is allowed.
   final,
+  // The attempt has waited, and lost its place to another one. No further attempt begins, which would add to
+  // those that wait; hedges that are in flight go on.
+  displaced,
 };
 
 // A plain call is its own single attempt; a call with a retry or hedging policy makes several. Belongs to its
@@ -134,6 +138,9 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   }
   void hold_place(std::unique_ptr<held_place> p) noexcept { place_ = std::move(p); }
   void release_place() const noexcept { place_.reset(); }
+  // Its place among the calls of its channel that wait; none if they have no maximum.
+  [[nodiscard]] bool has_waiting_place() const noexcept { return waiting_place_ != nullptr; }
+  void hold_waiting_place(std::unique_ptr<waiting_place> p) noexcept { waiting_place_ = std::move(p); }
 
   // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
@@ -147,10 +154,16 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
 
  protected:
   ~call_attempt() = default;
-  // An attempt that ends waits no longer.
-  void leave_queue() noexcept {
-    if (!linked()) return;
+  // An attempt that has a stream, or ends, waits no longer. Returns whether it has waited.
+  bool leave_queue() noexcept {
+    if (!linked()) return false;
     list_hook::unlink();
+    release_places();
+    return true;
+  }
+  // The same for an attempt that the channel has taken out of its queue.
+  void release_places() noexcept {
+    waiting_place_.reset();
     place_.reset();
   }
 
@@ -158,6 +171,7 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   const call_terms& terms_;
   // Picks see the attempt as const.
   mutable std::unique_ptr<held_place> place_;
+  std::unique_ptr<waiting_place> waiting_place_;
   mutable std::uint64_t admitted_to_ = 0;
 };
 

@@ -168,6 +168,7 @@ void client_call::choose_route(call_setup& setup, time_point now) {
 }
 
 CORACLE_COLD void client_call::configured(const call_setup& provided) noexcept {
+  release_places();
   or_end([&] {
     if (watched_) watched_->resolved();
     call_setup setup = provided;
@@ -715,8 +716,7 @@ void client_call::notify_owner(bool inside) noexcept {
 // --- the request
 
 CORACLE_HOT void client_call::attach(transport::exchange x, const call_target& target) noexcept {
-  const bool waited = list_hook::linked();
-  list_hook::unlink();
+  const bool waited = leave_queue();
   exchange_ = x;
   target_ = &target;
   or_end([&] {
@@ -756,7 +756,7 @@ CORACLE_COLD void client_call::attempts_failed(attempt_result& last) noexcept {
 }
 
 CORACLE_COLD void client_call::fail(const status& reason, refusal) noexcept {
-  release_place();
+  release_places();
   end(reason, false);
 }
 

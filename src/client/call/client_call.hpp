@@ -257,11 +257,10 @@ class client_call final : public rpc::call,
   std::unique_ptr<extras> extras_;  // outlives attempts_, whose picks look at what filters prefer
   std::unique_ptr<retry_controller> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
-  // What hold() needs. The owner counts as one.
+  // What hold() needs, and holders_.
   struct abandonment : coro::runnable {
     client_call* of = nullptr;
   };
-  std::atomic<std::uint32_t> holders_{1};
   loop* held_on_ = nullptr;  // both are set once
   std::shared_ptr<call_channel> held_channel_;
   abandonment abandoned_;
@@ -287,6 +286,7 @@ class client_call final : public rpc::call,
   status outcome_;
   std::uint64_t too_large_headers_bytes_ = 0;  // not 0: the response headers exceeded the limit
   int http_status_ = 0;
+  std::atomic<std::uint32_t> holders_{1};  // the owner counts as one
   call_state state_ = call_state::made;
   bool connected_ = false;  // has_connection() was called
   bool headers_received_ = false;  // response headers have arrived and are valid

@@ -239,8 +239,7 @@ void replayed_attempt::cancel(const status& reason) noexcept {
 // --- sending
 
 void replayed_attempt::attach(transport::exchange x, const call_target& target) noexcept {
-  const bool waited = list_hook::linked();
-  list_hook::unlink();
+  const bool waited = leave_queue();
   exchange_ = x;
   target_ = &target;
   status refused;
@@ -320,10 +319,11 @@ transport::exchange replayed_attempt::release_exchange() noexcept {
 // --- results
 
 void replayed_attempt::fail(const status& reason, refusal refused) noexcept {
-  release_place();
+  release_places();
   attempt_result e;
   e.outcome = reason;
   e.final = refused == refusal::final;
+  e.displaced = refused == refusal::displaced;
   set_.ended(*this, std::move(e));
 }
 

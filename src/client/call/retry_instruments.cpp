@@ -23,6 +23,14 @@ constexpr instrument calls_throttled{
     .labels = {},
     .optional_labels = {},
     .bounds = {}};
+constexpr instrument calls_displaced{
+    .name = "coracle.client.calls_displaced",
+    .description = "Calls that lost their place among those that wait for a connection or a stream.",
+    .unit = "{call}",
+    .kind = instrument_kind::counter,
+    .labels = {},
+    .optional_labels = {},
+    .bounds = {}};
 constexpr instrument hedges_won{.name = "coracle.client.hedges_won",
                                 .description = "Calls that ended with a hedge, not with their first attempt.",
                                 .unit = "{call}",
@@ -40,13 +48,15 @@ constexpr instrument calls_shared{
     .optional_labels = {},
     .bounds = {}};
 
-constexpr std::array all_of_policies{&throttled, &calls_throttled, &hedges_won, &calls_shared};
+constexpr std::array all_of_policies{&throttled, &calls_throttled, &calls_displaced, &hedges_won,
+                                     &calls_shared};
 
 }  // namespace
 
 std::span<const instrument* const> policy_instruments() noexcept { return all_of_policies; }
 void measure_throttled() noexcept { measure(throttled, 1); }
 void measure_call_throttled() noexcept { measure(calls_throttled, 1); }
+void measure_call_displaced() noexcept { measure(calls_displaced, 1); }
 void measure_hedge_won() noexcept { measure(hedges_won, 1); }
 void measure_call_shared() noexcept { measure(calls_shared, 1); }
 

@@ -13,6 +13,8 @@ namespace coracle::client {
 void measure_throttled() noexcept;
 // A channel has refused a call by itself (channel_options::throttling). On a loop.
 void measure_call_throttled() noexcept;
+// A call has lost its place among those that wait (channel_options::max_waiting_calls). On a loop.
+void measure_call_displaced() noexcept;
 // A call ends with an attempt that its hedging policy made beyond the first. On a loop.
 void measure_hedge_won() noexcept;
 // single_flight() has answered a call with the result of an equal one. On a loop.

@@ -21,6 +21,10 @@ bool retry_state::attempt_allowed() noexcept {
 next_step retry_state::failed(const attempt_result& e, unsigned attempts_in_flight,
                               std::uint64_t random) noexcept {
   if (e.final) return {};
+  if (e.displaced) {
+    no_more_ = true;
+    return {attempts_in_flight > 0 ? next_step::action::wait : next_step::action::fail, {}};
+  }
   return retry_ ? retry_after(e, random) : hedge_after(e, attempts_in_flight);
 }
 

@@ -74,6 +74,7 @@ channel_options draw_options(dice& d, bool& connects_for_calls) {
   if (d.one_in(2)) o.resolve_pause = d.up_to(30s);
   if (d.one_in(3))
     o.keepalive = {.time = 10s + d.up_to(60s), .timeout = 1s + d.up_to(20s), .without_calls = d.one_in(2)};
+  if (d.one_in(3)) o.max_waiting_calls = static_cast<std::uint32_t>(d.between(0, 5));
   return o;
 }
 
@@ -84,14 +85,17 @@ task<> call(fleet_findings& f, stub s, dice d) {
   const duration limit = d.up_to(d.one_in(2) ? 1s : 60s);
   call_options options = within(limit);
   if (d.one_in(3)) options.wait_for_ready = true;
+  if (d.one_in(2)) options.criticality = static_cast<criticality>(d.below(4));
   const time_point due = deadline_after(coro::this_executor().now(), limit);
   const auto reply = co_await s.Say(request, options);
   if (coro::this_executor().now() > due) f.of.report_error("a call outlived its deadline");
   if (reply && (reply->text() != request.text() || reply->count() != request.count()))
     f.of.report_error("a reply is not the request's");
   f.of.tally(name_of(reply.status().code()));
+  const bool displaced = reply.status().message().find("max_waiting_calls") != std::string_view::npos;
   if (const std::string_view code = name_of(reply.status().code());
-      code != "OK" && code != "UNAVAILABLE" && code != "DEADLINE_EXCEEDED" && code != "CANCELLED")
+      !displaced && code != "OK" && code != "UNAVAILABLE" && code != "DEADLINE_EXCEEDED" &&
+      code != "CANCELLED")
     f.of.report_error("a call ended with " + reply.status().to_string());
 }
 

@@ -134,6 +134,14 @@ TEST_F(retries, DoNotFollowTheChannelsLastWord) {
   EXPECT_EQ(tokens_->tokens(), 10'000);
 }
 
+// A retry would wait with the others, of which there are too many.
+TEST_F(retries, DoNotFollowAnAttemptThatWasDisplaced) {
+  attempt_result e = ended(status_code::unavailable);
+  e.displaced = true;
+  EXPECT_EQ(fail(e).next, action::fail);
+  EXPECT_EQ(tokens_->tokens(), 10'000);
+}
+
 TEST_F(retries, GrowTheirPausesUpToTheLargest) {
   EXPECT_EQ(fail(ended(status_code::unavailable)).pause, 100ms);
   plan_.begin();
@@ -250,6 +258,16 @@ TEST_F(hedges, AreWaitedForWhenNoMoreMayBegin) {
   EXPECT_EQ(fail(ended(status_code::unavailable), 2).next, action::wait);
   EXPECT_EQ(fail(ended(status_code::unavailable), 1).next, action::wait);
   EXPECT_EQ(fail(ended(status_code::unavailable), 0).next, action::fail);
+}
+
+TEST_F(hedges, BeginNoMoreWhenOneWasDisplacedAndThoseOnTheirWayGoOn) {
+  plan_.begin();
+  attempt_result e = ended(status_code::resource_exhausted);
+  e.displaced = true;
+  EXPECT_EQ(fail(e, 1).next, action::wait);
+  EXPECT_EQ(plan_.next_hedge(), std::nullopt);
+  EXPECT_EQ(fail(e, 0).next, action::fail);
+  EXPECT_EQ(tokens_->tokens(), 10'000);
 }
 
 TEST_F(hedges, WaitAsLongAsTheServerSays) {
