@@ -238,6 +238,7 @@ void fleet_world::call_once_more() {
   bool answered = false;
   bool connects_for_calls = false;
   channel_options o = draw_options(draws_, connects_for_calls);
+  o.max_waiting_calls = channel_options().max_waiting_calls;  // each of the last calls must be served
   runtime& rt = world_.host(clients_.back());
   channel c(rt, target, insecure(), o);
   rt.spawn(last_call(run_, c, answered));
