@@ -1,4 +1,5 @@
 // A server that gets more calls than it can serve, with server_options::protect() and without.
+#include "support/certificates.hpp"
 #include "support/echo_service.hpp"
 
 #include "coracle/client/channel.hpp"
@@ -52,14 +53,14 @@ struct tally {
 
 class overload : public ::testing::Test {
  protected:
-  void serve(bool protects) {
+  void serve(bool protects, const server_credentials& by = insecure()) {
     server_options options;
     options.max_criticality = criticality::critical_plus;
     if (protects) options.protect();
     server_.emplace(world_.host("server"), options);
     server_->add(service_);
     server_->add(health_);
-    ASSERT_EQ(server_->listen("0.0.0.0:50051", insecure()), status());
+    ASSERT_EQ(server_->listen("0.0.0.0:50051", by), status());
     channels_ = connect(clients_, 4);
   }
   static task<> call(const channel& to, call_options options, bool counts, tally& t) {
@@ -74,11 +75,10 @@ class overload : public ::testing::Test {
     t.deadline_exceeded += reply.status().code() == status_code::deadline_exceeded;
   }
   using channels = std::vector<std::unique_ptr<channel>>;
-  [[nodiscard]] channels connect(runtime& from, int n) {
+  [[nodiscard]] channels connect(runtime& from, int n, const channel_credentials& by = insecure()) {
     channels made;
     for (int i = 0; i < n; ++i)
-      made.push_back(
-          std::make_unique<channel>(from, world_.address_of("server") + ":50051", insecure(), options_));
+      made.push_back(std::make_unique<channel>(from, world_.address_of("server") + ":50051", by, options_));
     return made;
   }
   // `load` calls a millisecond, for `time`; those of the last `measured` count.
@@ -95,6 +95,33 @@ class overload : public ::testing::Test {
   }
   task<> offer(double load, duration time, duration measured, call_options options, tally& t) {
     return offer_from(clients_, channels_, load, time, measured, options, t);
+  }
+  // Clients on hosts of their own.
+  struct client {
+    runtime& on;
+    channels connections;
+    tally t{};
+  };
+  using group = std::vector<std::unique_ptr<client>>;
+  [[nodiscard]] group make_group(const std::string& name, int n, const channel_credentials& by = insecure()) {
+    group made;
+    for (int i = 0; i < n; ++i) {
+      runtime& on = world_.host(name + "-" + std::to_string(i));
+      made.push_back(std::make_unique<client>(client{on, connect(on, 1, by)}));
+    }
+    return made;
+  }
+  // Each client offers `load` for 5 s.
+  void begin_offers(group& of, double load) {
+    for (const auto& c : of) {
+      c->on.spawn(offer_from(c->on, c->connections, load, 5s, 2s, within(200ms), c->t));
+      world_.run_for(1700us);
+    }
+  }
+  static int all_ok(const group& of) {
+    int ok = 0;
+    for (const auto& c : of) ok += c->t.ok;
+    return ok;
   }
   // What came in time of what a dependency that is always busy can do.
   double goodput(double load) {
@@ -183,32 +210,58 @@ TEST_F(overload, CallsOfLowerCriticalityAreRejectedFirst) {
 // Each of the others asks for less than an eleventh of the capacity.
 TEST_F(overload, AGreedyClientWithManyConnectionsTakesNothingFromModestOnes) {
   serve(true);
-  struct client {
-    runtime& on;
-    channels connections;
-    tally t{};
-  };
-  std::vector<std::unique_ptr<client>> modest;
-  for (int i = 0; i < 10; ++i) {
-    runtime& on = world_.host("modest-" + std::to_string(i));
-    modest.push_back(std::make_unique<client>(client{on, connect(on, 1)}));
-  }
+  group modest = make_group("modest", 10);
   channels_ = connect(clients_, 50);
   tally greedy;
   clients_.spawn(offer(2.4, 5s, 2s, within(200ms), greedy));
-  for (const auto& c : modest) {
-    c->on.spawn(offer_from(c->on, c->connections, 0.06, 5s, 2s, within(200ms), c->t));
-    world_.run_for(1700us);
-  }
+  begin_offers(modest, 0.06);
   world_.run_for(6s);
-  int ok = greedy.ok;
   for (const auto& c : modest) {
     EXPECT_GE(c->t.offered, 110);
     EXPECT_GE(c->t.ok, c->t.offered * 95 / 100);
-    ok += c->t.ok;
   }
-  EXPECT_GE(ok, 1800) << "the greedy one gets the rest: " << greedy.ok;
-  for (const auto& c : modest) c->connections.clear();
+  EXPECT_GE(greedy.ok + all_ok(modest), 1800) << "the greedy one gets the rest: " << greedy.ok;
+}
+
+// Each of them asks for more than four times its share, and each of the others for less than its own.
+TEST_F(overload, AGroupOfGreedyClientsTakesNothingFromAnotherGroup) {
+  serve(true);
+  group greedy = make_group("greedy", 20);
+  group modest = make_group("modest", 10);
+  begin_offers(greedy, 0.15);
+  begin_offers(modest, 0.028);
+  world_.run_for(6s);
+  for (const auto& c : modest) {
+    EXPECT_GE(c->t.offered, 50);
+    EXPECT_GE(c->t.ok, c->t.offered * 95 / 100);
+  }
+  EXPECT_GE(all_ok(greedy) + all_ok(modest), 1800) << "the greedy ones get the rest: " << all_ok(greedy);
+}
+
+// By their addresses they would be ten of eleven clients.
+TEST_F(overload, AGroupWithOneIdentityIsOneClient) {
+  const duration behind =
+      std::chrono::duration_cast<duration>(std::chrono::system_clock::now() - clients_.at(0).wall_now());
+  tls::server_options credentials = served_as("server");
+  credentials.client_cas.push_back(tls::pem_source::file(certificate("ca.pem")));
+  serve(true, credentials);
+  const auto as = [](const char* identity) {
+    tls::client_options o = trusting("ca");
+    o.certificate = pair_of(identity);
+    o.target_name = "localhost";
+    return o;
+  };
+  group replicas = make_group("web", 10, as("web"));
+  group one = make_group("ada", 1, as("client"));
+  // The certificates are of today.
+  for (std::string host : {"server", "ada-0"}) world_.jump_wall_clock(host, behind);
+  for (int i = 0; i < 10; ++i) world_.jump_wall_clock("web-" + std::to_string(i), behind);
+  begin_offers(replicas, 0.3);
+  begin_offers(one, 0.4);
+  world_.run_for(6s);
+  EXPECT_GE(one[0]->t.offered, 700);
+  EXPECT_GE(one[0]->t.ok, one[0]->t.offered * 95 / 100);
+  EXPECT_GE(one[0]->t.ok + all_ok(replicas), 1800) << "the replicas get the rest: " << all_ok(replicas);
 }
 
 // They are told apart by their hosts, not by their connections.

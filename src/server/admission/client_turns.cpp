@@ -17,10 +17,15 @@ client_turns::client_turns(std::size_t calls_max) : queues_(clients_max), client
 const client_queue& client_turns::queue_for(std::uint64_t client) const noexcept {
   const client_queue* const set = &queues_[client % (clients_max / set_size) * set_size];
   const client_queue* unused = nullptr;
+  // One that owes nothing is forgotten first, and of these the one whose last turn was first.
+  const auto is_forgotten_before = [](const client_queue& a, const client_queue& b) {
+    const double owed_a = std::min(0.0, a.credit);
+    const double owed_b = std::min(0.0, b.credit);
+    return owed_a != owed_b ? owed_a > owed_b : a.last_turn < b.last_turn;
+  };
   for (const client_queue* q = set; q != set + set_size; ++q) {
-    if (q->client == client && (q->calls.size != 0 || q->credit < 0)) return *q;
-    // One that owes nothing is forgotten first.
-    if (q->calls.size == 0 && (!unused || q->credit > unused->credit)) unused = q;
+    if (q->client == client) return *q;
+    if (q->calls.size == 0 && (!unused || is_forgotten_before(*q, *unused))) unused = q;
   }
   return unused ? *unused : *set;
 }
@@ -51,18 +56,27 @@ void client_turns::remove(limited_call& c) noexcept {
   else leave_ring(q);
 }
 
-// Behind all others.
+// Before those whose last turn was later than its own, but not before the one whose turn has begun.
 void client_turns::enter_ring(client_queue& q, std::uint64_t client) noexcept {
-  q.credit = q.client == client ? std::min(0.0, q.credit + rounds_ - q.left_at) : 0;
-  q.client = client;
+  if (q.client != client) {
+    q = client_queue();
+    q.client = client;
+    q.last_turn = turns_;  // new ones come last: else many of them would keep the others waiting
+  }
+  q.credit = std::min(0.0, q.credit + rounds_ - q.left_at);
   ++in_ring_;
   if (!turn_) {
     turn_ = q.next = q.previous = &q;
     q.credit += 1;  // its turn has begun
     return;
   }
-  q.next = turn_;
-  q.previous = turn_->previous;
+  client_queue* before = turn_;
+  if (turn_->previous->last_turn > q.last_turn) {
+    before = turn_->next;
+    while (before != turn_ && before->last_turn <= q.last_turn) before = before->next;
+  }
+  q.next = before;
+  q.previous = before->previous;
   q.previous->next = q.next->previous = &q;
 }
 
@@ -85,6 +99,7 @@ void client_turns::leave_ring(client_queue& q) noexcept {
 
 void client_turns::pass_turn() noexcept {
   count_turn();
+  turn_->last_turn = ++turns_;
   turn_ = turn_->next;
   turn_->credit += 1;
 }
@@ -97,6 +112,7 @@ limited_call* client_turns::take(bool newest_first) noexcept {
   charged_ = turn_;
   charge_ = cost_of(c);
   charged_->credit -= charge_;
+  charged_->last_turn = ++turns_;
   remove(c);
   return &c;
 }

@@ -15,6 +15,7 @@ struct client_queue {
   call_list<&limited_call::of_client> calls;
   double credit = 0;  // in usual calls; what it has in its turn, or owes
   double left_at = 0;  // the rounds that there had been when its last call left
+  std::uint64_t last_turn = 0;  // the number of its last turn, or of the one before it came first
   client_queue* next = nullptr;  // in a ring of those with calls
   client_queue* previous = nullptr;
 };
@@ -27,7 +28,9 @@ struct client_queue {
 // the line.
 //
 // A client that has no call for a while owes what it has not paid, a turn less with each round of the others,
-// and nothing once no call waits any more.
+// and nothing once no call waits any more. When it has one again, its turn comes before those of clients that
+// have had theirs later. Behind all others, it would wait for a round: where many clients ask for too much,
+// that is longer than a call waits, and it would lose its calls however few they are.
 class client_turns {
  public:
   // Further clients share the queues of these. More of them in one line get at most a call each within the
@@ -80,6 +83,7 @@ class client_turns {
   std::vector<client_queue> queues_;
   client_queue* turn_ = nullptr;  // whose it is; null: no call waits
   std::size_t in_ring_ = 0;
+  std::uint64_t turns_ = 0;  // of all clients, since the beginning
   double rounds_ = 0;  // of all clients, since the beginning
   client_queue* charged_ = nullptr;  // by take(), for the last call
   double charge_ = 0;

@@ -86,6 +86,56 @@ TEST_F(turns, AClientPaysAlsoIfItHasOneCallAtATime) {
   EXPECT_GT(of_dear / all, 0.05);
 }
 
+// Its calls leave the line before their turn, because they have waited for too long.
+TEST_F(turns, AClientPaysHoweverOftenItComesAndGoes) {
+  constexpr std::uint64_t dear = 11;
+  for (std::uint64_t client = 1; client < dear; ++client) come(client, 0.001);
+  double all = 0;
+  double of_dear = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    turning_call& brief = come(dear, 0.008);
+    const std::uint64_t client = leave(1).front();
+    all += client == dear ? 0.008 : 0.001;
+    if (client == dear) of_dear += 0.008;
+    else turns_.remove(brief), come(client, 0.001);
+  }
+  EXPECT_LT(of_dear / all, 0.2) << "a fair share is an eleventh";
+}
+
+// It would wait for a round of the others, each time, if it came behind them.
+TEST_F(turns, AClientThatComesBackComesBeforeThoseThatHaveHadTurnsSince) {
+  come(1);
+  EXPECT_EQ(leave(1), order{1});
+  for (const std::uint64_t client : {2, 3, 4}) come(client), come(client), come(client);
+  EXPECT_EQ(leave(3), (order{2, 3, 4}));
+  come(1);
+  EXPECT_EQ(leave(4), (order{1, 2, 3, 4}));
+  come(2);
+  come(3);
+  come(1);
+  EXPECT_EQ(leave(4), (order{1, 2, 3, 4})) << "its turn was before theirs";
+}
+
+// Also if its first call leaves before its turn.
+TEST_F(turns, AClientThatIsNewComesBehindTheOthers) {
+  for (const std::uint64_t client : {2, 3}) come(client), come(client), come(client);
+  EXPECT_EQ(leave(1), order{2});
+  turning_call& brief = come(1);
+  turns_.remove(brief);
+  come(4);
+  EXPECT_EQ(leave(1), order{3});
+  come(1);
+  EXPECT_EQ(leave(3), (order{4, 1, 2})) << "it came before the last turn of client 2 ended";
+}
+
+TEST_F(turns, AClientThatHasHadItsTurnComesBehindTheOthers) {
+  for (const std::uint64_t client : {2, 3}) come(client), come(client);
+  come(1);
+  EXPECT_EQ(leave(3), (order{2, 3, 1}));
+  come(1);
+  EXPECT_EQ(leave(3), (order{2, 3, 1}));
+}
+
 TEST_F(turns, DebtsEndWhenNoCallWaits) {
   come(1, 0.001);
   come(2, 0.008);
