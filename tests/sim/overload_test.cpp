@@ -111,10 +111,13 @@ class overload : public ::testing::Test {
     }
     return made;
   }
-  // Each client offers `load` for 5 s.
+  // Each client offers about `load` for 5 s. Not just as much, because calls that come in step with others
+  // meet the same line each time.
   void begin_offers(group& of, double load) {
+    double share = 0.97;
     for (const auto& c : of) {
-      c->on.spawn(offer_from(c->on, c->connections, load, 5s, 2s, within(200ms), c->t));
+      c->on.spawn(offer_from(c->on, c->connections, load * share, 5s, 2s, within(200ms), c->t));
+      share += 0.06 / static_cast<double>(of.size());
       world_.run_for(1700us);
     }
   }
@@ -257,9 +260,9 @@ TEST_F(overload, AGroupWithOneIdentityIsOneClient) {
   for (std::string host : {"server", "ada-0"}) world_.jump_wall_clock(host, behind);
   for (int i = 0; i < 10; ++i) world_.jump_wall_clock("web-" + std::to_string(i), behind);
   begin_offers(replicas, 0.3);
-  begin_offers(one, 0.4);
+  begin_offers(one, 0.37);
   world_.run_for(6s);
-  EXPECT_GE(one[0]->t.offered, 700);
+  EXPECT_GE(one[0]->t.offered, 600);
   EXPECT_GE(one[0]->t.ok, one[0]->t.offered * 95 / 100);
   EXPECT_GE(one[0]->t.ok + all_ok(replicas), 1800) << "the replicas get the rest: " << all_ok(replicas);
 }
