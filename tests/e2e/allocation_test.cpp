@@ -7,7 +7,9 @@
 
 #include "coracle/client/client_observer.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/yield.hpp"
 #include "coracle/server/server_observer.hpp"
 
 #include <algorithm>
@@ -59,6 +61,39 @@ INSTANTIATE_TEST_SUITE_P(OverTcp, steady_call,
 TEST_P(steady_call, TakesNothing) {
   EXPECT_EQ(taken(), 0u);
   EXPECT_GT(taken(long_text), 0u) << "protobuf's strings are counted";
+}
+
+// Each call displaces the one before it, because a stream occupies the connection and one call may wait.
+TEST_P(steady_call, TakesNothingToBeDisplaced) {
+  channel_options options;
+  options.streams_per_connection = 1;
+  options.max_waiting_calls = 1;
+  connect(options);
+  const auto displaced = [](echo_stub s) -> task<std::size_t> {
+    auto chat = s.Chat();
+    echo::Text request;
+    EXPECT_EQ(co_await chat.write(request), status());
+    EXPECT_TRUE(more(co_await chat.read(request)));
+    std::size_t before = 0;
+    int refused = 0;
+    const auto say = [](echo_stub by, const echo::Text& text, int& ended) -> task<> {
+      const auto reply = co_await by.Say(text);
+      ended += reply.status().code() == status_code::resource_exhausted;
+    };
+    scope all{co_await coro::this_environment()};
+    for (int i = 0; i < 2 * calls_made; ++i) {
+      if (i == calls_made) before = test::malloc_count;
+      all.spawn(say(s, request, refused));
+      co_await yield();
+    }
+    const std::size_t took = test::malloc_count - before;
+    co_await chat.writes_done();
+    EXPECT_EQ(co_await chat.finish(), status());
+    co_await all.join();
+    EXPECT_EQ(refused, 2 * calls_made - 1);
+    co_return took;
+  };
+  EXPECT_EQ(run(displaced(stub())), 0u);
 }
 
 TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)), 0u); }
