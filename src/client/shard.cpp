@@ -29,6 +29,18 @@ void call_counts::post_if_none(loop& here) noexcept {
   if (in_progress() == 0) here.post(*std::exchange(when_none, nullptr));
 }
 
+namespace {
+
+// Made by the first channel that needs it: when a call is displaced, memory may be short.
+const status& reason_of_displacement() {
+  static const status reason = status::resource_exhausted(
+      "more calls wait than may (channel_options::max_waiting_calls), and this one was the oldest "
+      "of the least critical ones, or a hedge");
+  return reason;
+}
+
+}  // namespace
+
 shard::shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_counts& calls,
              const std::shared_ptr<const snapshot>& latest)
     : channel_(std::move(channel)),
@@ -40,6 +52,8 @@ shard::shard(std::shared_ptr<channel_state> channel, loop& owner_loop, call_coun
     methods_ = latest->methods;
     router_ = latest->router;
   }
+  if (channel_->options.max_waiting_calls != waiting_calls::no_maximum)
+    static_cast<void>(reason_of_displacement());
   timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).check_idle(); };
   runnable::run = [](coro::runnable& w) noexcept { static_cast<shard&>(w).calls_ended(); };
 }
@@ -146,12 +160,9 @@ CORACLE_COLD void shard::wait_for_stream(call_attempt& a, subchannel& at, call_q
 
 // Whichever queue it is in.
 void shard::displace(call_attempt& a) noexcept {
-  static const status reason = status::resource_exhausted(
-      "more calls wait than may (channel_options::max_waiting_calls), and this one was the oldest "
-      "of the least critical ones");
   measure_call_displaced();
   a.unlink();
-  a.fail(reason, refusal::displaced);
+  a.fail(reason_of_displacement(), refusal::displaced);
 }
 
 void shard::record_queued(const call_attempt& a) noexcept {

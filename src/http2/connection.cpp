@@ -1087,7 +1087,7 @@ bool connection::answer_with_block(stream_ref ref, std::span<const bytes_view> p
   write_frame_header(out, size, frame_type::headers, flag::end_headers | flag::end_stream, s->id);
   out += frame_header_bytes;
   for (const bytes_view piece : pieces) {
-    std::memcpy(out, piece.data(), piece.size());
+    if (!piece.empty()) std::memcpy(out, piece.data(), piece.size());
     out += piece.size();
   }
   output_.commit(frame_header_bytes + size);

@@ -88,7 +88,7 @@ class exchange {
   // Sends a block encoded by hpack's stateless functions, after queued data. Not with has_target().
   bool send_block(bytes_view stateless, bool end_stream) { return stream_.send_block(stateless, end_stream); }
   // The whole response of a server, of such blocks in pieces, with its end; includes release(). The content
-  // of the request is dropped.
+  // of the request is dropped. Not with has_target().
   void answer_with_block(std::span<const bytes_view> stateless) {
     return stream_.answer_with_block(stateless);
   }

@@ -321,7 +321,7 @@ class user {
     static const auto block =
         hpack::stateless_encoder::encode_block({{":status", "200"}, {"grpc-status", "14"}});
     if (side != role::server || !streams_.contains(s)) return;
-    const bytes_view pieces[] = {bytes_view(block).first(1), bytes_view(block).subspan(1)};
+    const bytes_view pieces[] = {bytes_view(block).first(1), bytes_view(), bytes_view(block).subspan(1)};
     const std::size_t before = engine.output().size();
     if (!engine.answer_with_block(s, pieces))
       return require(engine.output().size() == before || engine.failed());

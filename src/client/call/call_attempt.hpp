@@ -149,6 +149,8 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // and secure_authority, borrowed for the duration of this function. As after attach(), the attempt may have
   // been destroyed.
   virtual void configured(const call_setup&) noexcept {}
+  // Whether other attempts of its call are in progress, as for a hedge.
+  [[nodiscard]] virtual bool has_siblings() const noexcept { return false; }
   // Reports that the attempt gets no stream. As after attach(), the attempt may have been destroyed.
   virtual void fail(const status& reason, refusal refused) noexcept = 0;
 

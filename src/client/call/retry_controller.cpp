@@ -91,8 +91,8 @@ void retry_controller::ended(replayed_attempt& a, attempt_result e) noexcept {
   a.cancel(e.outcome);
   const bool decided = chosen_ || next_is_chosen_;
   next_step then;  // if decided, this was the last attempt
-  if (decided) plan_.committed_ended(e.outcome.code());
-  else then = plan_.failed(e, attempts_in_flight(), terms_.owner_loop->io().random());
+  if (decided && !e.displaced) plan_.committed_ended(e.outcome.code());
+  if (!decided) then = plan_.failed(e, attempts_in_flight(), terms_.owner_loop->io().random());
   if (plan_.take_throttled()) measure_throttled();
   last_end_ = std::move(e);
   switch (then.next) {
@@ -235,6 +235,8 @@ void replayed_attempt::cancel(const status& reason) noexcept {
   abandon();
   end_watch(watch_, reason);
 }
+
+bool replayed_attempt::has_siblings() const noexcept { return set_.attempts_in_flight() > 1; }
 
 // --- sending
 

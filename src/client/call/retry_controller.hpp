@@ -76,6 +76,7 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   [[nodiscard]] std::size_t unsent() const noexcept;
   [[nodiscard]] bool attached() const noexcept { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] bool has_siblings() const noexcept override;
   [[nodiscard]] unsigned previous_attempts() const noexcept { return previous_; }
   // Gives up the stream, if it has one, with the outcome of the attempt.
   void report_end(status_code code, const metadata& trailing) noexcept;
@@ -144,6 +145,8 @@ class retry_controller final : public coro::pooled, private rpc::request_record,
   // An attempt has ended because of the server with this code, before the call was committed to it.
   void count_attempt(status_code code) noexcept;
 
+  [[nodiscard]] unsigned attempts_in_flight() const noexcept;
+
  private:
   // rpc::request_record
   void record(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, message_size m, bool end_stream) override;
@@ -154,7 +157,6 @@ class retry_controller final : public coro::pooled, private rpc::request_record,
   void timer_fired() noexcept;
   void arm_in(duration d) noexcept;
   void disarm() noexcept;
-  [[nodiscard]] unsigned attempts_in_flight() const noexcept;
   // Returns the attempt that has made the most progress; null if none is in flight.
   [[nodiscard]] replayed_attempt* furthest() const noexcept;
   bool commit_to(replayed_attempt& a) noexcept;

@@ -15,6 +15,7 @@ call_attempt* waiting_calls::enter(call_attempt& a) noexcept {
   levels_[static_cast<std::size_t>(a.terms().criticality())].push_back(*place);
   a.hold_waiting_place(std::move(place));
   if (++size_ <= max_) return nullptr;
+  if (a.has_siblings()) return &a;
   for (auto& level : levels_)
     if (const waiting_place* const first = level.front()) return &first->of();
   return nullptr;

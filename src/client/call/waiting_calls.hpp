@@ -40,8 +40,9 @@ class waiting_calls {
   waiting_calls& operator=(const waiting_calls&) = delete;
 
   // The attempt waits. If it has no place yet, it gets one. If there are too many places then, returns the
-  // attempt that must give up its own: the first that came of the least critical ones, which may be `a`. Else
-  // null. Without memory for a place, the attempt waits and is not counted.
+  // attempt that must give up its own: `a` itself if its call has other attempts, so that no hedge displaces
+  // a call; else the first that came of the least critical ones, which may be `a`. Else null. Without memory
+  // for a place, the attempt waits and is not counted.
   [[nodiscard]] call_attempt* enter(call_attempt& a) noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 

@@ -85,8 +85,8 @@ void concurrency_limit::call_ended(std::uint32_t method, time_point began, time_
                          (passed >= long_window_time && calls_ >= long_window_calls);
   if (!measuring_) {
     if (is_window) end_window(now);
-  } else if ((passed >= measuring_time && calls_ >= window_calls) ||
-             (passed >= 5 * measuring_time && calls_ >= long_window_calls)) {
+  } else if ((passed >= measuring_for_ && calls_ >= window_calls) ||
+             (passed >= 5 * measuring_for_ && calls_ >= long_window_calls)) {
     end_measurement(now);
   } else if (is_window && is_doubted() && is_slower()) {
     // The calls that end first are the fast ones, so it is certain, and the limit is not low for longer.
@@ -121,7 +121,8 @@ void concurrency_limit::end_measurement(time_point now) noexcept {
   double all = 0;
   for (const std::uint32_t i : seen_) {
     method_latency& m = methods_[i];
-    m.usual = m.sum / m.calls;
+    const double share = m.usual == 0 ? 1 : std::min(1.0, m.calls / static_cast<double>(long_window_calls));
+    m.usual += (m.sum / m.calls - m.usual) * share;
     all += m.sum;
   }
   work_ = all / seconds(now - window_began_);
@@ -155,16 +156,18 @@ void concurrency_limit::begin_measurement(time_point now, double latency) noexce
   windows_at_min_ = 0;
   measuring_ = true;
   admitted_from_ = now;
-  // When most calls of the higher limit have ended. From then on, calls count by when they end, short and
-  // long ones alike.
-  begin_window(deadline_after(
-      now, std::chrono::duration_cast<duration>(std::chrono::duration<double>(std::min(2 * latency, 60.0)))));
+  // The window begins when most calls of the higher limit have ended, and lasts for several of them: calls
+  // count by when they end, and long ones must have had the time to.
+  const auto usual =
+      std::chrono::duration_cast<duration>(std::chrono::duration<double>(std::min(latency, 30.0)));
+  measuring_for_ = std::max(measuring_time, 4 * usual);
+  begin_window(deadline_after(now, 2 * usual));
 }
 
 void concurrency_limit::end_window(time_point now) noexcept {
   const auto used = static_cast<double>(running_max_);
   const bool idle = used < limit_ / 2;
-  const bool full = used >= limit_ * 0.9;
+  const bool full = used >= 0.9 * static_cast<double>(limit());
   double all = 0;  // what the calls took together
   double usual = 0;  // and what they would have taken without a queue
   for (const std::uint32_t i : seen_) {
@@ -190,8 +193,8 @@ void concurrency_limit::end_window(time_point now) noexcept {
     if (full)
       limit_ = std::min(max_, leaps_ ? leap * limit_ : limit_ + std::max(std::sqrt(limit_), limit_ / 10));
   }
-  // A limit that is not used up leaves no queue, and a low one would reject calls for nothing. At the
-  // beginning of a surge it must grow first.
+  // While the limit is not used up, it lets no queue grow, and a lower one would reject calls for nothing. At
+  // the beginning of a surge it must grow first.
   if (!full && !is_doubted()) measure_at_ = std::max(measure_at_, deadline_after(now, first_measurement));
   if (now >= measure_at_ || windows_at_min_ >= windows_at_min_max) return begin_measurement(now, latency);
   begin_window(now);

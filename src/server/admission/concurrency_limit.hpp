@@ -32,10 +32,11 @@ class concurrency_limit {
   static constexpr std::uint32_t window_calls = 100;
   static constexpr duration long_window_time = std::chrono::seconds(1);
   static constexpr std::uint32_t long_window_calls = 20;
-  // Latencies without a queue are measured for at least this time, so that slow calls have ended as well.
+  // Latencies without a queue are measured for at least this time, and for four calls.
   static constexpr duration measuring_time = std::chrono::seconds(1);
   // From one measurement to the next: this, and at most as much again, by chance, so that the loops and
-  // servers that a load balancer has do not measure together. The first one comes sooner.
+  // servers that a load balancer has do not measure together. The first one comes sooner, and so does one
+  // that is due when the limit has not been used up for a while.
   static constexpr duration measuring_interval = std::chrono::seconds(20);
   static constexpr duration first_measurement = std::chrono::seconds(2);
   static constexpr double tolerance = 1.5;
@@ -77,6 +78,7 @@ class concurrency_limit {
   double work_before_doubt_ = 0;
   std::uint32_t calls_ = 0;  // in this window
   std::size_t running_max_ = 0;  // in this window
+  duration measuring_for_{};
   time_point window_began_{};
   time_point measure_at_{};
   time_point admitted_from_{};  // calls that were admitted before do not count

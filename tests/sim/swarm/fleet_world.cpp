@@ -92,7 +92,8 @@ task<> call(fleet_findings& f, stub s, dice d) {
   if (reply && (reply->text() != request.text() || reply->count() != request.count()))
     f.of.report_error("a reply is not the request's");
   f.of.tally(name_of(reply.status().code()));
-  const bool displaced = reply.status().message().find("max_waiting_calls") != std::string_view::npos;
+  const bool displaced = reply.status().code() == status_code::resource_exhausted &&
+                         reply.status().message().find("max_waiting_calls") != std::string_view::npos;
   if (const std::string_view code = name_of(reply.status().code());
       !displaced && code != "OK" && code != "UNAVAILABLE" && code != "DEADLINE_EXCEEDED" &&
       code != "CANCELLED")

@@ -27,7 +27,9 @@ class waiting_attempt final : public call_attempt {
   void on_data(bytes_view, bool) noexcept override {}
   void on_writable() noexcept override {}
   void on_reset(const transport::abnormal_end&) noexcept override {}
+  [[nodiscard]] bool has_siblings() const noexcept override { return is_hedge; }
   [[nodiscard]] int number() const noexcept { return number_; }
+  bool is_hedge = false;
   void end() { leave_queue(); }
 
  private:
@@ -43,8 +45,9 @@ constexpr std::array levels{criticality::sheddable, criticality::sheddable_plus,
 class a_full_line : public ::testing::Test {
  protected:
   // Returns the number of the attempt that is displaced, or 0.
-  int begin(int number, criticality level) {
+  int begin(int number, criticality level, bool is_hedge = false) {
     attempts_.push_back(std::make_unique<waiting_attempt>(number, level));
+    attempts_.back()->is_hedge = is_hedge;
     queue_.push_back(*attempts_.back());
     call_attempt* const displaced = line_.enter(*attempts_.back());
     if (displaced) {
@@ -77,6 +80,12 @@ TEST_F(a_full_line, DisplacesTheNewOneIfTheOthersAreMoreCritical) {
   for (const int number : {1, 2, 3}) begin(number, criticality::critical);
   EXPECT_EQ(begin(4, criticality::sheddable_plus), 4);
   EXPECT_FALSE(attempt(4).linked());
+}
+
+TEST_F(a_full_line, DisplacesNoCallForAHedge) {
+  for (const int number : {1, 2, 3}) begin(number, criticality::sheddable);
+  EXPECT_EQ(begin(4, criticality::critical_plus, true), 4);
+  EXPECT_EQ(begin(5, criticality::sheddable), 1);
 }
 
 TEST_F(a_full_line, HasRoomWhenOneHasAStreamOrEnds) {

@@ -93,7 +93,7 @@ TEST(Http2AnswerWithBlock, ReturnsTheCreditOfTheContent) {
   EXPECT_FALSE(at.s.engine.failed());
 }
 
-TEST(Http2AnswerWithBlock, LeavesContentThatContradictsItsLengthToTheUsualCheck) {
+TEST(Http2AnswerWithBlock, DropsContentThatContradictsItsLengthUnread) {
   server at;
   at.s.feed(headers(1, request_block() + block({{"content-length", "4"}})) + data(1, "abc", end));
   EXPECT_EQ(at.s.take_frames(), answer_to(1) + "RST_STREAM 1 NO_ERROR\n") << "it is not read any more";
@@ -110,6 +110,38 @@ TEST(Http2AnswerWithBlock, IsNotForStreamsThatHaveBegunOrEnded) {
   at.engine.reset(at.stream(1), error_code::cancel);
   EXPECT_FALSE(answer(at, at.stream(1)));
   EXPECT_EQ(at.take_frames().find("END_STREAM"), std::string::npos);
+}
+
+// The table is updated all the same, and the content is not looked for in the middle of the headers.
+TEST(Http2AnswerWithBlock, DoesNotWaitForFieldsThatAreUnread) {
+  server at;
+  at.s.pulls_fields = false;
+  at.s.feed(request(1) + data(1, "abc", end));
+  EXPECT_EQ(at.s.take_frames(), answer_to(1) + "RST_STREAM 1 NO_ERROR\n");
+  at.s.pulls_fields = true;
+  at.s.feed(request(3, end_both));
+  EXPECT_EQ(at.answered, 2);
+  EXPECT_NE(at.s.events().find(":path=/a.B/C"), std::string::npos) << at.s.events();
+}
+
+TEST(Http2AnswerWithBlock, GivesNoCreditBackThatIsWithheld) {
+  limits l;
+  l.connection_window_bytes = 65'535;
+  server at(l);
+  at.s.engine.withhold_credit(true);
+  for (stream_id id = 1; id < 9; id += 2) at.s.feed(request(id) + data(id, std::string(16'000, 'x'), end));
+  EXPECT_EQ(at.s.take_frames().find("WINDOW_UPDATE 0"), std::string::npos);
+  at.s.engine.withhold_credit(false);
+  EXPECT_NE(at.s.take_frames().find("WINDOW_UPDATE 0"), std::string::npos);
+}
+
+TEST(Http2AnswerWithBlock, LetsASizeUpdateOfTheTableGoFirst) {
+  const auto keeps_quiet = [](session&, const event&) {};
+  session at(role::server, limits(), keeps_quiet);
+  at.feed(std::string(client_preface) + settings({{1, 0}}) + request(1, end_both));
+  at.take_frames();
+  EXPECT_FALSE(answer(at, at.stream()));
+  ASSERT_TRUE(at.engine.send_block(at.stream(), as_bytes(status_block), true));
 }
 
 TEST(Http2AnswerWithBlock, IsForBlocksOfOneFrame) {

@@ -113,6 +113,18 @@ TEST(concurrency_limit, ALoopThatDoesNotUseItUpRejectsNothing) {
   EXPECT_EQ(run<measured_limit>(s).rejected, 0);
 }
 
+TEST(concurrency_limit, ASmallMinimumIsNoReasonToStay) {
+  for (const std::size_t minimum : {1, 2, 5}) {
+    concurrency_limit one(minimum, 1'000, 1, 1);
+    time_point now(1h);
+    for (int i = 0; i < 3'000; ++i) {
+      now += 500us;
+      one.call_ended(0, now - 20ms, now, true, one.limit());
+    }
+    EXPECT_GT(one.limit(), 100u) << minimum;
+  }
+}
+
 // A limit that is twice as high as what was used up makes the beginning of a queue look like half of the
 // work.
 TEST(concurrency_limit, AQueueThatBeginsIsNotTheUsual) {
@@ -179,10 +191,15 @@ TEST(concurrency_limit, ADependencyThatIsSlowerForGoodIsUsedFully) {
     s.measured_from = 30;
     s.until = 90;
     EXPECT_GT(run<measured_limit>(s).goodput, 0.85) << load;
-    s.measured_from = 1000;
-    s.until = 1100;
+    limit_scenario later = s;
+    later.measured_from = 1000;
+    later.until = 1100;
     double goodput = 0;
-    for (s.seed = 1; s.seed <= 4; ++s.seed) goodput += run<measured_limit>(s).goodput / 4;
+    for (later.seed = 1; later.seed <= 4; ++later.seed) {
+      const double one = run<measured_limit>(later).goodput;
+      EXPECT_GT(one, 0.8) << load << " " << later.seed;
+      goodput += one / 4;
+    }
     EXPECT_GT(goodput, 0.93) << load << ", and no longer doubted";
   }
 }
@@ -283,12 +300,12 @@ TEST(concurrency_limit, ItStaysWithinItsBounds) {
   concurrency_limit one(4, 8, 1, 1);
   EXPECT_EQ(one.limit(), 4u);
   time_point now(1h);
-  for (int i = 0; i < 5'000; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     now += 2ms;
     one.call_ended(0, now - 1ms, now, true, one.limit());
   }
   EXPECT_EQ(one.limit(), 8u);
-  for (int i = 0; i < 5'000; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     now += 2ms;
     one.call_ended(0, now - 5s, now, true, one.limit());
   }
