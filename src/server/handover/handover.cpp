@@ -95,8 +95,8 @@ void handover::cannot_begin() noexcept {
     server_.request_stop();
   } else {
     log(log_level::error, "this process is out of memory: no process can take over from it");
+    release();  // before it closes the socket: a process that has connected looks at the path again
     static_cast<void>(from_.take_control());
-    release();
   }
 }
 
