@@ -21,7 +21,7 @@ target_link_libraries(abuse_server PRIVATE echo_of_tests coracle::tls coracle_bu
 add_executable(restart_pair interop/restart_pair.cpp)
 target_link_libraries(restart_pair PRIVATE echo_of_tests coracle::coracle coracle_build Threads::Threads)
 
-# handover_pair, for tests/interop/handover_test.py and ./dev upgrades.
+# handover_pair, for tests/interop: handover_test.py and descriptor_store_test.py; and ./dev upgrades.
 add_executable(handover_pair interop/handover_pair.cpp)
 target_link_libraries(handover_pair PRIVATE echo_of_tests coracle::tls coracle_build Threads::Threads)
 

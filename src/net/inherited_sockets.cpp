@@ -29,6 +29,14 @@ status no_sockets_passed() {
       "try it with systemd-socket-activate --listen=PORT PROGRAM");
 }
 
+status only_stored_ones() {
+  return status::failed_precondition(
+      "the service manager passed only sockets that an earlier process of the service has stored "
+      "(FDSTORE=1), "
+      "and "
+      "none of a socket unit: start the program through its socket unit");
+}
+
 status for_another_process(const runtime_internal::kernel::inheritance& sockets) {
   return status::failed_precondition("the sockets of LISTEN_FDS belong to process " +
                                      sockets.for_process.value_or("(LISTEN_PID is not set)") +
@@ -53,17 +61,15 @@ result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheri
   return names;
 }
 
-status no_such_name(std::string_view name, const std::vector<std::string>& names) {
+status no_such_name(std::string_view name, const std::vector<inherited_socket>& all) {
   std::string there;
-  for (const std::string& n : names) there.append(there.empty() ? "" : ", ").append(in_quotes(n));
+  for (const inherited_socket& s : all) there.append(there.empty() ? "" : ", ").append(in_quotes(s.name));
   return status::not_found("the service manager passed no socket named " + in_quotes(name) + ", only " +
                            there + ": set FileDescriptorName= in the socket unit");
 }
 
-}  // namespace
-
-result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& sockets,
-                                                        std::string_view name) {
+// In the order of their descriptors.
+result<std::vector<std::string>> all_names(const runtime_internal::kernel::inheritance& sockets) {
   if (!sockets.count || sockets.count->empty()) return no_sockets_passed();
   if (!sockets.for_process || number<std::int64_t>(*sockets.for_process) != sockets.process_id)
     return for_another_process(sockets);
@@ -71,14 +77,43 @@ result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::
   if (!count || *count == 0)
     return status::invalid_argument("LISTEN_FDS is " + in_quotes(*sockets.count) +
                                     ", which is not a valid number of sockets");
-  const result<std::vector<std::string>> names = names_of(sockets, *count);
-  if (!names) return names.status();
+  return names_of(sockets, *count);
+}
+
+std::vector<inherited_socket> numbered(const std::vector<std::string>& names, bool stored) {
   std::vector<inherited_socket> chosen;
-  for (std::size_t i = 0; i < names->size(); ++i)
-    if (name.empty() || (*names)[i] == name)
-      chosen.push_back({runtime_internal::kernel::first_inherited + static_cast<int>(i), (*names)[i]});
-  if (chosen.empty()) return no_such_name(name, *names);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i].starts_with(stored_prefix) == stored)
+      chosen.push_back({runtime_internal::kernel::first_inherited + static_cast<int>(i), names[i]});
   return chosen;
+}
+
+}  // namespace
+
+result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& sockets,
+                                                        std::string_view name) {
+  const result<std::vector<std::string>> names = all_names(sockets);
+  if (!names) return names.status();
+  const std::vector<inherited_socket> all = numbered(*names, false);
+  if (all.empty()) return only_stored_ones();
+  std::vector<inherited_socket> chosen;
+  for (const inherited_socket& s : all)
+    if (name.empty() || s.name == name) chosen.push_back(s);
+  if (chosen.empty()) return no_such_name(name, all);
+  return chosen;
+}
+
+std::vector<inherited_socket> stored_inheritance(const runtime_internal::kernel::inheritance& sockets) {
+  const result<std::vector<std::string>> names = all_names(sockets);
+  return names ? numbered(*names, true) : std::vector<inherited_socket>();
+}
+
+std::vector<inherited_socket> stored_inheritance() {
+  const runtime_internal::kernel::inheritance sockets = runtime_internal::kernel::read_inheritance();
+  std::vector<inherited_socket> stored = stored_inheritance(sockets);
+  if (!stored.empty())
+    runtime_internal::kernel::keep_from_children(number<std::uint16_t>(*sockets.count).value_or(0));
+  return stored;
 }
 
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name) {

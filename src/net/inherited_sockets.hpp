@@ -24,6 +24,13 @@ result<std::vector<inherited_socket>> inherited_sockets(std::string_view name);
 // Does the same for variables that were already read.
 result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& outcome,
                                                         std::string_view name);
+
+// Names of sockets that an earlier process of the service has opened and the manager keeps (FDSTORE=1 of
+// sd_notify(3)) begin so. Functions above leave them out.
+inline constexpr std::string_view stored_prefix = "coracle|";
+// Returns these; none where there is no manager. From now on the descriptors are the caller's: call it once.
+std::vector<inherited_socket> stored_inheritance();
+std::vector<inherited_socket> stored_inheritance(const runtime_internal::kernel::inheritance& outcome);
 // The status for an error of backend::adopt_listener().
 status inherited_error(std::int64_t error, const inherited_socket& s);
 

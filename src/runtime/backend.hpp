@@ -197,6 +197,8 @@ class backend {
   // dropped, and clients repeat those that open a connection. Concerns every descriptor of the socket. Has no
   // effect without TCP.
   virtual void close_queue(handle /*listener*/) noexcept {}
+  // Undoes close_queue(), which another process may have called.
+  virtual void open_queue(handle /*listener*/) noexcept {}
 
   // Descriptors. None of these functions block. They return errors as -errno.
   virtual std::int64_t open_stream(

@@ -499,13 +499,14 @@ constexpr std::string_view inherited_scheme = "systemd:";
 
 using opened_sockets = std::vector<opened_socket>;
 
-// What a predecessor has passed on; else a new socket.
+// What a predecessor has passed on, or the service manager has kept; else a new socket.
 result<opened_socket> open_one(loop& on, const net::address& at, const net::listen_options& options,
                                handover* passed) {
   opened_socket one;
   one.name.text = at.to_string();
   if (passed) {
     result<opened_socket> taken = passed->from().take(on, at);
+    if (taken && !taken->acceptor) taken = passed->store().take(on, at);
     if (!taken) return taken.status();
     if (taken->acceptor) {
       taken->name = std::move(one.name);
@@ -538,8 +539,8 @@ result<opened_sockets> open_all(loop& on, const std::vector<net::address>& addre
       }
       if (opened.empty()) return one.status();
       if (one.status().code() != status_code::already_exists) continue;
-      // The port of a socket that was passed on stays.
-      retry = chosen && more_ports > 0 && !opened.front().claim;
+      // The port of a socket that was passed on, or kept, stays.
+      retry = chosen && more_ports > 0 && !opened.front().claim && !opened.front().stored_as;
       if (!retry)
         on.log()
             .in(log_room::server)

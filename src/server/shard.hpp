@@ -55,6 +55,8 @@ class server_listener final : private net::acceptor_sink {
         acceptor_(std::move(from.acceptor)),
         name_(std::move(from.name)),
         claim_(std::move(from.claim)),
+        stored_as_(std::move(from.stored_as)),
+        shared_(stored_as_ ? net::sharing::exclusive : acceptor_->shared()),
         server_(of),
         accepted_(std::move(accepted)),
         closed_(std::move(closed)) {
@@ -69,7 +71,17 @@ class server_listener final : private net::acceptor_sink {
   }
   void resume() noexcept { acceptor_->resume(); }
   void look_again() noexcept { acceptor_->look_again(); }
-  void set_sharing(net::sharing with_others) noexcept { acceptor_->set_sharing(with_others); }
+  // With other processes of the service.
+  void set_sharing(net::sharing with_others) noexcept {
+    shared_ = with_others;
+    acceptor_->set_sharing(stored_as_ ? net::sharing::shared : shared_);
+  }
+  // The service manager keeps the socket under this name, too, for the next process; null: it does not.
+  void set_stored(std::shared_ptr<const std::string> as) noexcept {
+    stored_as_ = std::move(as);
+    set_sharing(shared_);
+  }
+  [[nodiscard]] const std::shared_ptr<const std::string>& stored_as() const noexcept { return stored_as_; }
   [[nodiscard]] int descriptor() const noexcept { return acceptor_->descriptor(); }
   [[nodiscard]] const handover_protocol::socket_name& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -97,6 +109,8 @@ class server_listener final : private net::acceptor_sink {
   std::unique_ptr<net::acceptor> acceptor_;
   const handover_protocol::socket_name name_;
   const std::shared_ptr<const void> claim_;
+  std::shared_ptr<const std::string> stored_as_;
+  net::sharing shared_;
   std::function<void()> paused_;
   server_state& server_;
   std::function<void(runtime_internal::handle)> accepted_;

@@ -20,6 +20,7 @@ import pytest
 from certificates import Certificates
 from handovers import DRAINS, ENDED, LISTENING, STEP_LIMIT_S, TAKEN_OVER, Caller, Generations, connect, expect_none_lost, take
 from programs import ROOT, START_LIMIT_S, Background, backends, own
+from service_manager import ServiceManager
 
 GOES_ON = re.compile(r"this process goes on serving")
 HAS_ENDED = re.compile(r"has ended within goaway_time: this process goes on serving")
@@ -620,15 +621,13 @@ def test_the_script_that_counts_lost_calls_runs():
 
 
 def test_the_service_manager_hears_of_it(env, path, tmp_path):
-    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    manager.settimeout(STEP_LIMIT_S)
-    manager.bind(str(tmp_path / "notify"))
-    with manager, Generations(path, "127.0.0.1:0", env={**env, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as server:
-        assert manager.recv(100) == b"READY=1"
+    with ServiceManager(tmp_path) as manager, Generations(path, "127.0.0.1:0", env={**env, **manager.env}) as server:
+        manager.until(lambda now: now.messages == ["READY=1"])
         server.upgrade()
-        assert {manager.recv(100), manager.recv(100)} == {b"READY=1", f"MAINPID={server.current}".encode()}
+        manager.until(lambda now: len(now.messages) == 3)
+        assert set(manager.messages[1:]) == {"READY=1", f"MAINPID={server.current}"}
         assert server.stop_current() == 0
-        assert manager.recv(100) == b"STOPPING=1"
+        manager.until(lambda now: now.messages[3:] == ["STOPPING=1"])
 
 
 # As a service manager starts a program whose socket it has opened.

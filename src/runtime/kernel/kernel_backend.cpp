@@ -212,6 +212,12 @@ void kernel_backend::close_queue(handle listener) noexcept {
   ::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
+void kernel_backend::open_queue(handle listener) noexcept {
+  ++stats_.system_calls;
+  const int ignored = 0;
+  ::setsockopt(listener, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof ignored);
+}
+
 // A UNIX socket rejects the option, and does not need it.
 void kernel_backend::set_unacknowledged_timeout(handle h, duration after) noexcept {
   using std::chrono::milliseconds;

@@ -28,6 +28,7 @@ class kernel_backend : public backend {
   std::int64_t peer_address(handle h, raw_address& out) noexcept final;
   std::int64_t accept_now(handle listener) noexcept final;
   void close_queue(handle listener) noexcept final;
+  void open_queue(handle listener) noexcept final;
   void set_unacknowledged_timeout(handle h, duration after) noexcept final;
   [[nodiscard]] socket_options options_of(handle h) noexcept final;
   [[nodiscard]] std::optional<tcp_statistics> tcp_statistics_of(handle h) noexcept final;

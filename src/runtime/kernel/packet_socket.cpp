@@ -75,6 +75,10 @@ owned_descriptor::~owned_descriptor() {
 
 int owned_descriptor::release() noexcept { return std::exchange(descriptor_, -1); }
 
+owned_descriptor duplicate(int descriptor) noexcept {
+  return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
 std::int64_t listen_for_packets(const std::string& path) noexcept {
   sockaddr_un at;
   if (!name_of_path(path, at)) return -ENAMETOOLONG;

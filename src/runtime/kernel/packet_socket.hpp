@@ -28,6 +28,9 @@ class owned_descriptor {
   int descriptor_ = -1;
 };
 
+// None if the process has as many as it may have.
+owned_descriptor duplicate(int descriptor) noexcept;
+
 // Longer messages are malformed.
 inline constexpr std::size_t packet_bytes_max = 1024;
 

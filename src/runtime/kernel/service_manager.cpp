@@ -1,9 +1,11 @@
 #include "runtime/kernel/service_manager.hpp"
 
 #include "runtime/kernel/packet_socket.hpp"
+#include "runtime/kernel/poll_now.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -11,9 +13,20 @@
 
 namespace coracle::runtime_internal::kernel {
 
-std::int64_t notify_service_manager(std::string_view message) noexcept {
+namespace {
+
+const char* notify_path() noexcept {
   const char* const path = std::getenv("NOTIFY_SOCKET");
-  if (!path || !*path) return 0;
+  return path && *path ? path : nullptr;
+}
+
+}  // namespace
+
+bool has_service_manager() noexcept { return notify_path() != nullptr; }
+
+std::int64_t notify_service_manager(std::string_view message, int descriptor) noexcept {
+  const char* const path = notify_path();
+  if (!path) return 0;
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
   const std::size_t length = std::strlen(path);
@@ -23,9 +36,13 @@ std::int64_t notify_service_manager(std::string_view message) noexcept {
   const owned_descriptor s(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!s.is_open()) return -errno;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  const ssize_t n = ::sendto(s.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
-                             reinterpret_cast<const sockaddr*>(&to), size);
-  return n < 0 ? -errno : 0;
+  if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&to), size) < 0) return -errno;
+  return std::min<std::int64_t>(send_packet(s.get(), message, descriptor), 0);
+}
+
+bool other_end_is_closed(int read_end) noexcept {
+  pollfd p{read_end, POLLIN, 0};
+  return poll_now(p) > 0;
 }
 
 }  // namespace coracle::runtime_internal::kernel

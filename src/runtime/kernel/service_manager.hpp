@@ -6,8 +6,14 @@
 
 namespace coracle::runtime_internal::kernel {
 
-// Sends a message to the service manager (sd_notify(3)) where there is one (NOTIFY_SOCKET), such as
-// "READY=1". Does not wait. Returns 0, also without a service manager, or -errno.
-std::int64_t notify_service_manager(std::string_view message) noexcept;
+// Whether this process has one that hears messages (NOTIFY_SOCKET).
+bool has_service_manager() noexcept;
+// Sends a message to the service manager (sd_notify(3)) where there is one, such as "READY=1", with a
+// descriptor unless that is -1, which stays the caller's. Does not wait. Returns 0, also without a service
+// manager, or -errno: -EAGAIN if the manager has not read earlier messages yet.
+std::int64_t notify_service_manager(std::string_view message, int descriptor = -1) noexcept;
+
+// Whether every process has closed the end of a pipe to which is written. Nothing was written to it.
+bool other_end_is_closed(int read_end) noexcept;
 
 }  // namespace coracle::runtime_internal::kernel

@@ -38,6 +38,7 @@ handover::handover(server_state& of)
       ended_(of.loop_of(0)),
       child_(of.loop_of(0), of.options.handover->start_time,
              [this](std::int64_t process_id) { child_has_ended(process_id); }),
+      store_(of, of.options.handover->path),
       out_of_memory_(status::resource_exhausted("the process has no memory to take over")) {}
 
 handover::~handover() { release(); }
@@ -70,6 +71,7 @@ void handover::release() noexcept {
 bool handover::is_being_replaced() const noexcept { return conversation_ && conversation_->peer_serves(); }
 
 void handover::begin(const std::shared_ptr<server_state>& alive) noexcept {
+  if (serves_ && !ending_.is_set()) store_.keep();  // after a later listen()
   if (begun_ || ending_.is_set()) return;
   // A service: run() of a runtime does not wait for it, because it ends with its server.
   auto& on = static_cast<runtime_internal::driven_loop&>(server_.loop_of(0));
@@ -122,6 +124,7 @@ task<> handover::run_until_end() {
   std::exception_ptr failed;
   try {
     children.spawn(child_.watch());
+    children.spawn(store_.run());
     path.spawn(serve_path());
     co_await ending_;
   } catch (...) {
@@ -188,6 +191,7 @@ void handover::use_path(bool replaces) noexcept {
   }
   serves_ = true;
   service_.ready();
+  store_.keep();
   if (std::exchange(start_later_, false)) start_successor();
 }
 
@@ -258,6 +262,7 @@ task<> handover::serve_successor(kernel::owned_descriptor connection) {
   }
   if (replaced_) {
     owns_path_ = false;
+    store_.leave_to_successor(conversation.given_up());
     service_.replaced_by(conversation.peer_process_id());
     server_.replaced(conversation.given_up());
     ending_.set();
@@ -325,6 +330,7 @@ void handover::leave_to_successor(predecessor& conversation) noexcept {
   child_.end_unless_it_serves();
   if (!conversation.may_be_mistaken()) return;
   conversation.leave_sockets();
+  store_.leave_to_successor({});
   owns_path_ = false;
   // Before the connection ends, because the successor binds the path then.
   server_.loop_of(0).io().forget(control_.get());

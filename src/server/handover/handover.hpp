@@ -8,6 +8,7 @@
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/task.hpp"
 #include "runtime/kernel/packet_socket.hpp"
+#include "server/handover/descriptor_store.hpp"
 #include "server/handover/main_process.hpp"
 #include "server/handover/succession.hpp"
 #include "server/handover/successor_process.hpp"
@@ -37,6 +38,7 @@ class handover {
   // Whether another process still serves, which this one was to replace.
   [[nodiscard]] bool has_not_taken_over() const noexcept { return is_successor_ && !serves_; }
   [[nodiscard]] succession& from() noexcept { return from_; }
+  [[nodiscard]] descriptor_store& store() noexcept { return store_; }
 
   // --- loop 0
   // The server serves from now on: takes possession of what a predecessor has passed on, then waits for
@@ -90,6 +92,7 @@ class handover {
   event<> ended_;
   successor_process child_;
   main_process service_;
+  descriptor_store store_;
   status failure_;
   status out_of_memory_;  // moved to failure_ if so
   bool begun_ = false;

@@ -126,14 +126,10 @@ status succession::receive_sockets(time_point end, bool& said_nothing) {
   }
 }
 
-namespace {
-
 net::address local_address_of(loop& on, int descriptor) {
   runtime_internal::raw_address raw;
   return on.io().local_address(descriptor, raw) < 0 ? net::address() : net::from_raw(raw);
 }
-
-}  // namespace
 
 result<opened_socket> succession::adopt(loop& on, passed_socket& s) {
   result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());

@@ -27,7 +27,12 @@ struct opened_socket {
   handover_protocol::socket_name name;
   // Of a socket that a predecessor has passed on; lives as long as this process listens at it.
   std::shared_ptr<const void> claim{};
+  // Of a socket that the service manager keeps: its name there; lives as long, too.
+  std::shared_ptr<const std::string> stored_as{};
 };
+
+// Of a listening socket that was opened elsewhere; none if it is no socket.
+[[nodiscard]] net::address local_address_of(loop& on, int descriptor);
 
 // Owns the path of a handover, or what it has got from the process that owns it. Belongs to the handover of a
 // server. begin() and the functions that take sockets run while the server is set up, on any thread; the

@@ -57,6 +57,17 @@ TEST(InheritedSockets, ACountThatIsNoneIsRefused) {
     EXPECT_EQ(ask("12", count, "a").status().code(), status_code::invalid_argument) << count;
 }
 
+TEST(InheritedSockets, AreNotThoseThatAnEarlierProcessHasLeft) {
+  EXPECT_THAT(found(ask("12", "3", "coracle|/a|b:grpc:coracle|/a|c")), testing::ElementsAre("4grpc"));
+  EXPECT_EQ(ask("12", "2", "coracle|/a|b:grpc", "coracle|/a|b").status().code(), status_code::not_found);
+  const status reason = ask("12", "1", "coracle|/a|b").status();
+  EXPECT_EQ(reason.code(), status_code::failed_precondition);
+  EXPECT_THAT(reason.to_string(), HasSubstr("FDSTORE=1"));
+  EXPECT_THAT(found(stored_inheritance({12, "12", "3", "coracle|/a|b:grpc:coracle|/a|c"})),
+              testing::ElementsAre("3coracle|/a|b", "5coracle|/a|c"));
+  EXPECT_THAT(stored_inheritance({12, "13", "1", "coracle|/a|b"}), testing::IsEmpty());
+}
+
 TEST(InheritedSockets, AsManyNamesAsSocketsOrNone) {
   EXPECT_EQ(ask("12", "2", "a").status().code(), status_code::invalid_argument);
   EXPECT_EQ(ask("12", "1", "a:b").status().code(), status_code::invalid_argument);
