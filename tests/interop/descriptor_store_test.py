@@ -3,19 +3,17 @@
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 
 import pytest
 
 from handovers import ENDED, STEP_LIMIT_S, Caller, Generations, expect_none_lost
-from programs import ROOT, backends, own
+from programs import backends, own
 from service_manager import ServiceManager
 
 KEEPS = re.compile(r"the service manager keeps the listening sockets while the service restarts: (\d+)")
@@ -252,18 +250,3 @@ def test_another_path_finds_the_sockets_too(env, manager, path, tmp_path):
         end(second, signal.SIGKILL)
     with connect_to(f"127.0.0.1:{first.port}"):
         pass
-
-
-def test_a_real_systemd_keeps_them():
-    """In namespaces where it can change nothing of this machine."""
-    systemd = any(os.path.exists(p) for p in ("/usr/lib/systemd/systemd", "/lib/systemd/systemd"))
-    if os.geteuid() != 0 or not systemd or not shutil.which("systemctl"):
-        pytest.skip("it needs root, and Debian's package systemd")
-    if subprocess.run(["unshare", "--mount", "--pid", "--cgroup", "--net", "--fork", "true"], capture_output=True).returncode != 0:
-        pytest.skip("unshare cannot make namespaces here")
-    done = subprocess.run([sys.executable, ROOT / "scripts/upgrades_under_systemd.py", "2"], capture_output=True, text=True,
-                          timeout=8 * STEP_LIMIT_S)
-    assert done.returncode == 0, done.stderr
-    rows = [line.rsplit(maxsplit=6) for line in done.stdout.splitlines()[1:]]
-    assert [(name.strip(), times, lost, refused) for name, times, _, _, lost, _, refused in rows] == [
-        ("systemctl reload", "2", "0", "0"), ("systemctl restart", "2", "0", "0"), ("SIGKILL", "2", "0", "0")]
