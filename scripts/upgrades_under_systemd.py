@@ -105,7 +105,7 @@ def protect_machine():
     kept = ("/proc", "/sys", str(RUN))
     for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
         at = line.split()[4].encode().decode("unicode_escape")
-        if not at.startswith(kept):
+        if not any(at == one or at.startswith(one + "/") for one in kept):
             mount("-o", "remount,bind,ro", at)
     mount("--bind", "/proc/sys", "/proc/sys")
     mount("-o", "remount,bind,ro", "/proc/sys")
@@ -213,7 +213,7 @@ class Connector:
             try:
                 socket.create_connection(("127.0.0.1", PORT), LIMIT_S).close()
                 self.made += 1
-            except ConnectionRefusedError:
+            except OSError:  # also one that is reset, or gets no answer
                 self.refused += 1
 
     def __enter__(self):

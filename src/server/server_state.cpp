@@ -333,6 +333,10 @@ task<> server_state::drain(duration grace) {
     record_event("draining", rpc::traced_event::severity::info);
     for (service* s : routes.services()) s->draining();
   }
+  // The next process of the service has the sockets only if this one was told to end for it.
+  with_shard(0, [this](shard*) {
+    if (handover* const h = handover_; h && !stop_signalled_ && !h->replaced()) h->store().end();
+  });
   co_await close_listeners();
   if (handover* const h = handover_) h->release();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
@@ -505,8 +509,8 @@ result<opened_socket> open_one(loop& on, const net::address& at, const net::list
   opened_socket one;
   one.name.text = at.to_string();
   if (passed) {
-    result<opened_socket> taken = passed->from().take(on, at);
-    if (taken && !taken->acceptor) taken = passed->store().take(on, at);
+    result<opened_socket> taken = passed->from().take(on, at, options.only_ipv6);
+    if (taken && !taken->acceptor) taken = passed->store().take(on, at, options.only_ipv6);
     if (!taken) return taken.status();
     if (taken->acceptor) {
       taken->name = std::move(one.name);
@@ -514,6 +518,9 @@ result<opened_socket> open_one(loop& on, const net::address& at, const net::list
     }
   }
   auto opened = net::acceptor::open(on, at, options);
+  const bool in_use = opened.status().code() == status_code::already_exists;
+  if (in_use && passed && passed->store().end_others_at_port(on, at))
+    opened = net::acceptor::open(on, at, options);
   if (!opened) return opened.status();
   one.acceptor = *std::move(opened);
   return one;

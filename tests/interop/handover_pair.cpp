@@ -11,6 +11,7 @@
 //   HANDOVER_LEAVE_MS   server_options::leave_time; default 0
 //   HANDOVER_LATE       if it is set, the first listen() comes while the server runs, on another thread
 //   HANDOVER_SECOND     "PATH ADDRESS" of a second server in the process, with a runtime of its own
+//   HANDOVER_STOPS_SERVER   SIGUSR1 stops the server, not the runtime
 //   HANDOVER_UNSENT     how many of its last words to a successor the kernel does not send
 //
 // SIGUSR1 stops the runtime of a server at once, as a program does whose other parts have failed.
@@ -36,6 +37,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <semaphore>
 #include <span>
@@ -102,14 +104,14 @@ class echoing final : public echo::rpc::Echo::service {
 };
 
 // Blocks the signal in all threads but its own: call it before there are others.
-void stop_at_user_signal(coracle::runtime& loops) {
+void stop_at_user_signal(std::function<void()> stop) {
   sigset_t user_signal;
   ::sigemptyset(&user_signal);
   ::sigaddset(&user_signal, SIGUSR1);
   ::pthread_sigmask(SIG_BLOCK, &user_signal, nullptr);
-  std::thread([&loops, user_signal] {
+  std::thread([stop = std::move(stop), user_signal] {
     int number = 0;
-    if (::sigwait(&user_signal, &number) == 0) loops.stop();
+    if (::sigwait(&user_signal, &number) == 0) stop();
   }).detach();
 }
 
@@ -189,8 +191,9 @@ int serve(int count, char** words) {
     std::this_thread::sleep_for(1h);  // sleeps on purpose: a program that hangs at its start
   echoing service;
   coracle::runtime loops(static_cast<std::size_t>(std::stoi(variable("HANDOVER_LOOPS", "1"))));
-  stop_at_user_signal(loops);
   coracle::server server(loops, options_of(words[0]));
+  const bool stops_server = std::getenv("HANDOVER_STOPS_SERVER") != nullptr;
+  stop_at_user_signal([&loops, &server, stops_server] { stops_server ? server.stop() : loops.stop(); });
   server.add(service);
   const std::span<char* const> addresses(words + 1, static_cast<std::size_t>(count - 1));
   std::istringstream second(variable("HANDOVER_SECOND", ""));

@@ -40,7 +40,7 @@ class ServiceManager:
         self._start.listen()
         self._over, over = os.pipe()
         self._end = over
-        self.env = {"NOTIFY_SOCKET": str(folder / "notify")}
+        self.env = {"NOTIFY_SOCKET": str(folder / "notify"), "FDSTORE": str(room)}
         self._folder = folder
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -98,7 +98,7 @@ class ServiceManager:
                     if not known and len(self.stored) < self.room:
                         assert ":" not in fields["FDNAME"] and fields["FDNAME"].isprintable() and fields["FDNAME"] not in self.stored
                         self.stored[fields["FDNAME"]] = os.dup(one)
-            elif "FDSTOREREMOVE" not in fields and "BARRIER" not in fields:
+            elif "FDSTOREREMOVE" not in fields:
                 self.messages.append(text.decode())
             self._changed.notify_all()
         if "FDSTOREREMOVE" in fields:
@@ -114,7 +114,8 @@ class ServiceManager:
 
     def _pass(self):
         with self._changed, self._start.accept()[0] as program:
-            socket.send_fds(program, [":".join(self.stored).encode() or b" "], list(self.stored.values()))
+            newest_first = list(reversed(self.stored))  # as systemd passes them
+            socket.send_fds(program, [":".join(newest_first).encode() or b" "], [self.stored[name] for name in newest_first])
 
     def __enter__(self):
         return self

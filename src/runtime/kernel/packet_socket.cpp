@@ -1,6 +1,7 @@
 #include "runtime/kernel/packet_socket.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -77,6 +78,19 @@ int owned_descriptor::release() noexcept { return std::exchange(descriptor_, -1)
 
 owned_descriptor duplicate(int descriptor) noexcept {
   return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+void end_listening(int descriptor) noexcept { ::shutdown(descriptor, SHUT_RDWR); }
+
+bool serves_ipv4_as(int descriptor, bool only_ipv6) noexcept {
+  sockaddr_in6 local{};
+  socklen_t size = sizeof local;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&local), &size) < 0) return true;
+  if (local.sin6_family != AF_INET6 || !IN6_IS_ADDR_UNSPECIFIED(&local.sin6_addr)) return true;
+  int is_only = 0;
+  size = sizeof is_only;
+  return ::getsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &is_only, &size) < 0 ||
+         (is_only != 0) == only_ipv6;
 }
 
 std::int64_t listen_for_packets(const std::string& path) noexcept {

@@ -1,15 +1,17 @@
 #include "runtime/kernel/service_manager.hpp"
 
 #include "runtime/kernel/packet_socket.hpp"
-#include "runtime/kernel/poll_now.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 namespace coracle::runtime_internal::kernel {
 
@@ -22,7 +24,19 @@ const char* notify_path() noexcept {
 
 }  // namespace
 
-bool has_service_manager() noexcept { return notify_path() != nullptr; }
+std::size_t descriptors_kept_max() noexcept {
+  const char* const text = std::getenv("FDSTORE");
+  if (!text || !notify_path()) return 0;
+  std::size_t most = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [read, error] = std::from_chars(text, end, most);
+  return error == std::errc() && read == end ? most : 0;
+}
+
+bool is_started_by_manager() noexcept {
+  const char* const process_id = std::getenv("SYSTEMD_EXEC_PID");
+  return !process_id || std::atoll(process_id) == ::getpid();
+}
 
 std::int64_t notify_service_manager(std::string_view message, int descriptor) noexcept {
   const char* const path = notify_path();
@@ -38,11 +52,6 @@ std::int64_t notify_service_manager(std::string_view message, int descriptor) no
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
   if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&to), size) < 0) return -errno;
   return std::min<std::int64_t>(send_packet(s.get(), message, descriptor), 0);
-}
-
-bool other_end_is_closed(int read_end) noexcept {
-  pollfd p{read_end, POLLIN, 0};
-  return poll_now(p) > 0;
 }
 
 }  // namespace coracle::runtime_internal::kernel

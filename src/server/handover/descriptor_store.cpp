@@ -2,7 +2,6 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "net/io_wait.hpp"
 #include "runtime/kernel/service_manager.hpp"
 #include "server/handover/stored_sockets.hpp"
 #include "server/server_state.hpp"
@@ -34,25 +33,6 @@ std::string stored_name_of(const server_listener& l, const std::string& path) {
 
 }  // namespace
 
-struct descriptor_store::pipe {
-  explicit pipe(loop& on) : on_(on) {
-    runtime_internal::handle ends[2] = {runtime_internal::no_handle, runtime_internal::no_handle};
-    if (on_.io().open_pipe(ends) < 0) return;
-    read = kernel::owned_descriptor(ends[0]);
-    write = kernel::owned_descriptor(ends[1]);
-  }
-  pipe(const pipe&) = delete;
-  pipe& operator=(const pipe&) = delete;
-  ~pipe() {
-    if (read.is_open()) on_.io().forget(read.get());
-  }
-  kernel::owned_descriptor read;
-  kernel::owned_descriptor write;
-
- private:
-  loop& on_;
-};
-
 descriptor_store::descriptor_store(server_state& of, std::string path)
     : server_(of), path_(std::move(path)), wanted_(of.loop_of(0)) {}
 
@@ -60,8 +40,14 @@ void descriptor_store::log(log_level level, const std::string& text) noexcept {
   server_.owner.log().write(log_room::server, level, text);
 }
 
-result<opened_socket> descriptor_store::take(loop& on, const net::address& wanted) {
-  return stored_sockets::of_process().take(on, wanted, path_);
+result<opened_socket> descriptor_store::take(loop& on, const net::address& wanted, bool only_ipv6) {
+  return stored_sockets::of_process().take(on, wanted, path_, only_ipv6);
+}
+
+bool descriptor_store::end_others_at_port(loop& on, const net::address& wanted) {
+  const std::vector<std::string> ended = stored_sockets::of_process().end_at_port(on, wanted);
+  for (const std::string& name : ended) forget(name);
+  return !ended.empty();
 }
 
 server_listener* descriptor_store::listener(std::uint64_t id) noexcept {
@@ -86,10 +72,10 @@ task<> descriptor_store::run() {
     wanted_.reset();
     try {
       co_await close_unused();
-      if (!kernel::has_service_manager()) continue;
+      if (!have_room()) continue;
       list_requests();
       bool kept = true;
-      if (!requests_.empty()) kept = co_await ask();
+      if (!requests_.empty()) kept = co_await pass();
       settle(kept);
     } catch (const std::bad_alloc&) {
       withdraw();
@@ -105,10 +91,29 @@ task<> descriptor_store::run() {
 task<> descriptor_store::close_unused() {
   const std::vector<std::string> unused = stored_sockets::of_process().unused(path_);
   for (const std::string& name : unused) {
+    // First, so that no later listen() takes it.
+    if (!stored_sockets::of_process().remove_unused(name)) continue;
     std::string text = "FDSTOREREMOVE=1\nFDNAME=" + name;
     static_cast<void>(co_await send(std::move(text), -1, 0));
-    stored_sockets::of_process().remove(name);
   }
+}
+
+// What the manager does not keep, the next process cannot have.
+bool descriptor_store::have_room() {
+  const std::size_t most = kernel::descriptors_kept_max();
+  shard* const s = server_.shard_of(server_.loop_of(0));
+  if (most == 0 || !s || !(is_successor_ || kernel::is_started_by_manager())) return false;
+  const auto own = static_cast<std::size_t>(std::count_if(
+      s->listeners().begin(), s->listeners().end(), [](const auto& l) { return !l->name().of_manager; }));
+  if (own <= most) return true;
+  end();
+  if (!std::exchange(refusal_logged_, true))
+    log(log_level::warning,
+        "the service manager keeps at most " + std::to_string(most) +
+            " sockets while the service restarts, and none of this server's: it would with "
+            "FileDescriptorStoreMax=" +
+            std::to_string(own) + " or more in the unit");
+  return false;
 }
 
 void descriptor_store::list_requests() {
@@ -142,8 +147,7 @@ task<bool> descriptor_store::send(std::string text, int descriptor, std::uint64_
   }
 }
 
-// Whether the manager has all sockets.
-task<bool> descriptor_store::ask() {
+task<bool> descriptor_store::pass() {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const server_listener* const l = listener(requests_[i].listener);
     if (!l) co_return false;
@@ -152,25 +156,7 @@ task<bool> descriptor_store::ask() {
     const bool sent = co_await send(std::move(text), descriptor, requests_[i].listener);
     if (!sent) co_return false;
   }
-  pipe probe(server_.loop_of(0));
-  pipe barrier(server_.loop_of(0));
-  if (!probe.read.is_open() || !barrier.read.is_open()) co_return false;
-  const std::string name = probe_name(path_);
-  std::string text = store_message(name);
-  const bool probed = co_await send(std::move(text), probe.write.get(), 0);
-  probe.write = kernel::owned_descriptor();
-  if (!probed) co_return false;
-  std::string last = "BARRIER=1";  // closed when the manager has processed everything before
-  const bool asked = co_await send(std::move(last), barrier.write.get(), 0);
-  barrier.write = kernel::owned_descriptor();
-  if (!asked) co_return false;
-  net::io_wait processed(*loop::current(), runtime_internal::operation::kind::poll_in, barrier.read.get());
-  const std::int64_t waited = co_await processed;
-  const coro::environment& here = co_await coro::this_environment();
-  if (here.stop.stop_requested()) throw coro::cancelled();
-  const bool kept = waited >= 0 && !kernel::other_end_is_closed(probe.read.get());
-  forget(name);
-  co_return kept;
+  co_return true;
 }
 
 void descriptor_store::settle(bool kept) {
@@ -183,21 +169,24 @@ void descriptor_store::settle(bool kept) {
   withdraw();
   shard* const s = server_.shard_of(server_.loop_of(0));
   if (!s) return;
-  std::size_t own = 0;
-  std::size_t stored = 0;
-  for (const auto& l : s->listeners()) {
-    if (!l->name().of_manager) ++own;
-    if (l->stored_as()) ++stored;
-  }
-  if (own == 0 || (kept && stored == 0)) return;
-  if (kept)
+  const auto stored = std::count_if(s->listeners().begin(), s->listeners().end(),
+                                    [](const auto& l) { return l->stored_as() != nullptr; });
+  if (stored != 0)
     log(log_level::info, "the service manager keeps the listening sockets while the service restarts: " +
                              std::to_string(stored));
-  else if (!std::exchange(refusal_logged_, true))
-    log(log_level::info,
-        "the service manager does not keep all listening sockets while the service restarts: it would with "
-        "FileDescriptorStoreMax=" +
-            std::to_string(own + 1) + " or more in the unit");
+  else if (!kept)
+    log(log_level::warning, "the service manager does not take the listening sockets of the server");
+}
+
+void descriptor_store::end() noexcept {
+  withdraw();
+  shard* const s = server_.shard_of(server_.loop_of(0));
+  if (!s) return;
+  for (const auto& l : s->listeners()) {
+    if (!l->stored_as()) continue;
+    forget(*l->stored_as());
+    l->set_stored(nullptr);
+  }
 }
 
 void descriptor_store::withdraw() noexcept {

@@ -20,12 +20,9 @@ namespace coracle::server_internal {
 class server_listener;
 class server_state;
 
-// The part of one server in the store of the manager (FileDescriptorStoreMax= of systemd.service(5)).
-//
-// The manager does not say whether it keeps what it gets, so this asks in another way: a pipe is passed after
-// the sockets, and if the manager closes it, it has no store, or no room for all of them; it is asked to
-// forget all then. A socket that is kept is shared with the next process: its end here leaves the queue, and
-// the file of a UNIX socket.
+// The part of one server in the store of the manager (FileDescriptorStoreMax= of systemd.service(5)), which
+// says how many descriptors it keeps: all of the server's sockets, or none. A socket that is kept is shared
+// with the next process: its end here leaves the queue, and the file of a UNIX socket.
 //
 // Belongs to the handover of a server; lives on loop 0. Keeps nothing where there is no service manager.
 class descriptor_store {
@@ -34,19 +31,27 @@ class descriptor_store {
 
   // The socket that an earlier process has left at the address; without an acceptor if there is none. While
   // the server is set up, on any thread.
-  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted);
+  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted, bool only_ipv6);
+  // Ends what an earlier process has left at this port, and no server of this one listens at: it would keep
+  // another address from being bound. Returns whether there was such a socket. As take().
+  [[nodiscard]] bool end_others_at_port(loop& on, const net::address& wanted);
 
   // The server serves at all of its addresses: its sockets are kept from now on, and those that an earlier
-  // process has left at other addresses are closed. Again after a later listen().
-  void keep() noexcept { wanted_.set(); }
-  // Talks to the manager until it is stopped. What the manager has not confirmed by then is not kept.
+  // process has left at other addresses are closed. Again after a later listen(). is_successor: this process
+  // has taken over from one that the manager has started.
+  void keep(bool is_successor) noexcept {
+    is_successor_ = is_successor;
+    wanted_.set();
+  }
+  // Talks to the manager until it is stopped. What the manager has not got by then is not kept.
   [[nodiscard]] task<> run();
+  // The server ends, and the process may go on: nothing is kept any more.
+  void end() noexcept;
   // The sockets are the successor's, apart from those at the addresses that it does not serve. Call it while
   // the manager follows this process.
   void leave_to_successor(const std::vector<net::address>& given_up) noexcept;
 
  private:
-  struct pipe;
   struct request {
     std::uint64_t listener = 0;
     std::string name;
@@ -54,8 +59,9 @@ class descriptor_store {
 
   [[nodiscard]] task<> close_unused();
   void list_requests();
-  [[nodiscard]] task<bool> ask();
-  // `of_listener`: whose descriptor it is; 0: the caller's.
+  [[nodiscard]] bool have_room();
+  [[nodiscard]] task<bool> pass();
+  // `of_listener`: whose descriptor it is; 0: none.
   [[nodiscard]] task<bool> send(std::string text, int descriptor, std::uint64_t of_listener);
   void settle(bool kept);
   void withdraw() noexcept;
@@ -66,7 +72,8 @@ class descriptor_store {
   server_state& server_;
   const std::string path_;
   event<> wanted_;
-  std::vector<request> requests_;  // passed, and neither confirmed nor withdrawn
+  std::vector<request> requests_;  // to be passed, or passed while others are not
+  bool is_successor_ = false;
   bool refusal_logged_ = false;
 };
 

@@ -71,7 +71,7 @@ void handover::release() noexcept {
 bool handover::is_being_replaced() const noexcept { return conversation_ && conversation_->peer_serves(); }
 
 void handover::begin(const std::shared_ptr<server_state>& alive) noexcept {
-  if (serves_ && !ending_.is_set()) store_.keep();  // after a later listen()
+  if (serves_ && !ending_.is_set()) store_.keep(is_successor_);  // after a later listen()
   if (begun_ || ending_.is_set()) return;
   // A service: run() of a runtime does not wait for it, because it ends with its server.
   auto& on = static_cast<runtime_internal::driven_loop&>(server_.loop_of(0));
@@ -191,7 +191,7 @@ void handover::use_path(bool replaces) noexcept {
   }
   serves_ = true;
   service_.ready();
-  store_.keep();
+  store_.keep(is_successor_);
   if (std::exchange(start_later_, false)) start_successor();
 }
 
@@ -330,7 +330,7 @@ void handover::leave_to_successor(predecessor& conversation) noexcept {
   child_.end_unless_it_serves();
   if (!conversation.may_be_mistaken()) return;
   conversation.leave_sockets();
-  store_.leave_to_successor({});
+  store_.leave_to_successor(conversation.given_up());
   owns_path_ = false;
   // Before the connection ends, because the successor binds the path then.
   server_.loop_of(0).io().forget(control_.get());

@@ -49,8 +49,6 @@ std::string stored_name(std::string_view path, const net::address& local, bool a
   return name;
 }
 
-std::string probe_name(std::string_view path) { return prefix_of(path) + "probe"; }
-
 stored_sockets& stored_sockets::of_process() {
   static stored_sockets one;
   return one;
@@ -63,7 +61,8 @@ stored_sockets::stored_sockets() {
     sockets_.push_back({runtime_internal::kernel::owned_descriptor(s.descriptor), std::move(s.name), {}});
 }
 
-result<opened_socket> stored_sockets::take(loop& on, const net::address& wanted, std::string_view path) {
+result<opened_socket> stored_sockets::take(loop& on, const net::address& wanted, std::string_view path,
+                                           bool only_ipv6) {
   const std::lock_guard held(mutex_);
   const bool any_port = wanted.is_ip() && wanted.port() == 0;
   for (stored_socket& s : sockets_) {
@@ -72,6 +71,7 @@ result<opened_socket> stored_sockets::take(loop& on, const net::address& wanted,
     if (any_port ? !local.is_ip() || local.with_port(0) != wanted || s.name != stored_name(path, local, true)
                  : local != wanted || !is_reachable(local))
       continue;
+    if (!runtime_internal::kernel::serves_ipv4_as(s.descriptor.get(), only_ipv6)) continue;
     result<std::unique_ptr<net::acceptor>> adopted = net::acceptor::adopt(on, s.descriptor.get());
     if (!adopted) continue;  // such as a socket that does not listen any more: another one is made
     // A process that ended before it knew that the manager has the socket may have closed its queue.
@@ -83,6 +83,22 @@ result<opened_socket> stored_sockets::take(loop& on, const net::address& wanted,
     return one;
   }
   return opened_socket();
+}
+
+std::vector<std::string> stored_sockets::end_at_port(loop& on, const net::address& wanted) {
+  std::vector<std::string> names;
+  const std::lock_guard held(mutex_);
+  for (const stored_socket& s : sockets_) {
+    if (!s.claim.expired() || !wanted.is_ip() || wanted.port() == 0) continue;
+    const net::address local = local_address_of(on, s.descriptor.get());
+    if (local.is_ip() && local.port() == wanted.port()) names.push_back(s.name);
+  }
+  std::erase_if(sockets_, [&names](const stored_socket& s) {
+    if (std::find(names.begin(), names.end(), s.name) == names.end()) return false;
+    runtime_internal::kernel::end_listening(s.descriptor.get());
+    return true;
+  });
+  return names;
 }
 
 std::shared_ptr<const std::string> stored_sockets::add(std::string name, int descriptor) {
@@ -107,6 +123,12 @@ std::vector<std::string> stored_sockets::unused(std::string_view path) {
   for (const stored_socket& s : sockets_)
     if (s.claim.expired() && s.name.starts_with(prefix)) names.push_back(s.name);
   return names;
+}
+
+bool stored_sockets::remove_unused(std::string_view name) noexcept {
+  const std::lock_guard held(mutex_);
+  return std::erase_if(sockets_,
+                       [&](const stored_socket& s) { return s.name == name && s.claim.expired(); }) != 0;
 }
 
 void stored_sockets::remove(std::string_view name) noexcept {

@@ -20,8 +20,6 @@ inline constexpr std::size_t stored_name_bytes_max = 255;
 // The name of a socket in the manager's store, which says whose it is: that of the server with this handover
 // path. `any_port`: it was made for port 0. Two sockets never have the same name.
 [[nodiscard]] std::string stored_name(std::string_view path, const net::address& local, bool any_port);
-// Of what is no socket, and stored only to see whether the manager stores anything.
-[[nodiscard]] std::string probe_name(std::string_view path);
 
 // One for the process, because the manager's store is: it begins with what an earlier process has left there
 // (LISTEN_FDS), and what a server leaves, the next server of the process finds. Any thread.
@@ -30,8 +28,13 @@ class stored_sockets {
   static stored_sockets& of_process();
 
   // The socket that listens at the address, whichever server has left it; one for any port only to a server
-  // with the same path. Without an acceptor if there is none.
-  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted, std::string_view path);
+  // with the same path, and one for IPv6 only if it takes IPv4 connections, or not, as is wanted. Without an
+  // acceptor if there is none.
+  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted, std::string_view path,
+                                           bool only_ipv6);
+  // Removes those at this port, at any host, at which no server listens, and ends listening at them, also in
+  // other processes. Returns their names.
+  [[nodiscard]] std::vector<std::string> end_at_port(loop& on, const net::address& wanted);
   // The manager keeps the socket from now on, too. The descriptor stays the caller's. Returns the claim of
   // the listener. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<const std::string> add(std::string name, int descriptor);
@@ -39,6 +42,8 @@ class stored_sockets {
   // std::bad_alloc.
   [[nodiscard]] std::vector<std::string> unused(std::string_view path);
   void remove(std::string_view name) noexcept;
+  // The same, unless a server listens at it. Returns whether it was removed.
+  bool remove_unused(std::string_view name) noexcept;
 
  private:
   struct stored_socket {

@@ -142,13 +142,14 @@ result<opened_socket> succession::adopt(loop& on, passed_socket& s) {
   return one;
 }
 
-result<opened_socket> succession::take(loop& on, const net::address& wanted) {
+result<opened_socket> succession::take(loop& on, const net::address& wanted, bool only_ipv6) {
   const std::string text = wanted.to_string();
   for (passed_socket& s : sockets_) {
     if (closed_ || s.taken() || s.name.of_manager) continue;
     if (s.local == net::address()) s.local = local_address_of(on, s.descriptor.get());
     const bool any_port = wanted.is_ip() && wanted.port() == 0;
     if (any_port ? s.name.text != text : s.local != wanted) continue;
+    if (!kernel::serves_ipv4_as(s.descriptor.get(), only_ipv6)) continue;
     return adopt(on, s);
   }
   return opened_socket();

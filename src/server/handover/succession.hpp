@@ -50,8 +50,8 @@ class succession {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   // The socket that listens at the address; without an acceptor if there is none. A wanted port of 0 stands
-  // for a socket that was made for port 0.
-  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted);
+  // for a socket that was made for port 0. only_ipv6: "[::]" must be for IPv6 alone, or else for IPv4, too.
+  [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted, bool only_ipv6);
   // Those of the service manager that have this name, or all for an empty name.
   [[nodiscard]] result<std::vector<opened_socket>> take_of_manager(loop& on, std::string_view name);
 

@@ -39,24 +39,25 @@ TEST(StoredSockets, WhatAServerHasLeftTheNextOneOfTheProcessFinds) {
   {
     const auto claim = sockets.add(name, (*opened)->descriptor());
     EXPECT_THAT(sockets.unused("/one"), testing::IsEmpty());
-    EXPECT_FALSE(sockets.take(on, local, "/one")->acceptor) << "a server listens there";
+    EXPECT_FALSE(sockets.take(on, local, "/one", false)->acceptor) << "a server listens there";
     (*opened)->set_sharing(net::sharing::shared);
     opened->reset();
   }
   EXPECT_THAT(sockets.unused("/one"), testing::ElementsAre(name));
   EXPECT_THAT(sockets.unused("/on"), testing::IsEmpty());
-  EXPECT_FALSE(sockets.take(on, local.with_port(0), "/two")->acceptor) << "any port is that of one server";
+  EXPECT_FALSE(sockets.take(on, local.with_port(0), "/two", false)->acceptor)
+      << "any port is that of one server";
   {
-    const auto by_port = sockets.take(on, local, "/two");
+    const auto by_port = sockets.take(on, local, "/two", false);
     ASSERT_TRUE(by_port->acceptor);
     EXPECT_EQ(by_port->acceptor->local_address(), local);
     EXPECT_EQ(*by_port->stored_as, name);
   }
-  const auto any = sockets.take(on, local.with_port(0), "/one");
+  const auto any = sockets.take(on, local.with_port(0), "/one", false);
   ASSERT_TRUE(any->acceptor);
   EXPECT_EQ(any->acceptor->local_address(), local);
   sockets.remove(name);
-  EXPECT_FALSE(sockets.take(on, local, "/one")->acceptor);
+  EXPECT_FALSE(sockets.take(on, local, "/one", false)->acceptor);
 }
 
 }  // namespace
