@@ -1,7 +1,7 @@
 #include "server/admission/client_turns.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 namespace coracle::server_internal {
 
@@ -17,11 +17,13 @@ client_turns::client_turns(std::size_t calls_max) : queues_(clients_max), client
 const client_queue& client_turns::queue_for(std::uint64_t client) const noexcept {
   const client_queue* const set = &queues_[client % (clients_max / set_size) * set_size];
   const client_queue* unused = nullptr;
-  // One that owes nothing is forgotten first, and of these the one whose last turn was first.
+  // One that never had a turn is forgotten first: otherwise, a caller with many addresses would displace the
+  // clients that take turns. Then one that owes nothing, and of these the one whose last turn was first.
   const auto is_forgotten_before = [](const client_queue& a, const client_queue& b) {
-    const double owed_a = std::min(0.0, a.credit);
-    const double owed_b = std::min(0.0, b.credit);
-    return owed_a != owed_b ? owed_a > owed_b : a.last_turn < b.last_turn;
+    const auto value_of = [](const client_queue& q) {
+      return std::tuple(q.has_had_turn, std::max(0.0, -q.credit), q.last_turn);
+    };
+    return value_of(a) < value_of(b);
   };
   for (const client_queue* q = set; q != set + set_size; ++q) {
     if (q->client == client) return *q;
@@ -112,13 +114,20 @@ limited_call* client_turns::take(bool newest_first) noexcept {
   charged_ = turn_;
   charge_ = cost_of(c);
   charged_->credit -= charge_;
+  last_turn_before_ = charged_->last_turn;
+  had_turn_before_ = charged_->has_had_turn;
   charged_->last_turn = ++turns_;
+  charged_->has_had_turn = true;
   remove(c);
   return &c;
 }
 
 void client_turns::give_back(const limited_call& c) noexcept {
-  if (charged_ && charged_->client == c.client) charged_->credit += std::exchange(charge_, 0);
+  if (!charged_ || charged_->client != c.client) return;
+  charged_->credit += charge_;
+  charged_->last_turn = last_turn_before_;
+  charged_->has_had_turn = had_turn_before_;
+  charged_ = nullptr;
 }
 
 double client_turns::cost_of(const limited_call& c) noexcept {

@@ -16,6 +16,7 @@ struct client_queue {
   double credit = 0;  // in usual calls; what it has in its turn, or owes
   double left_at = 0;  // the rounds that there had been when its last call left
   std::uint64_t last_turn = 0;  // the number of its last turn, or of the one before it came first
+  bool has_had_turn = false;
   client_queue* next = nullptr;  // in a ring of those with calls
   client_queue* previous = nullptr;
 };
@@ -58,7 +59,7 @@ class client_turns {
   [[nodiscard]] bool is_first_of(std::uint64_t client) const noexcept {
     return queue_for(client).calls.size == 0;
   }
-  // The call that was taken last does not run: its client pays nothing for it.
+  // The call that was taken last does not run: its client pays nothing for it, and has had no turn.
   void give_back(const limited_call& c) noexcept;
   // The oldest call of the client with the most; null if there is none.
   [[nodiscard]] limited_call* first_to_lose() const noexcept;
@@ -85,8 +86,10 @@ class client_turns {
   std::size_t in_ring_ = 0;
   std::uint64_t turns_ = 0;  // of all clients, since the beginning
   double rounds_ = 0;  // of all clients, since the beginning
-  client_queue* charged_ = nullptr;  // by take(), for the last call
+  client_queue* charged_ = nullptr;  // by take(), for the last call; null: it was given back
   double charge_ = 0;
+  std::uint64_t last_turn_before_ = 0;  // of that client, before that call
+  bool had_turn_before_ = false;
   double usual_cost_s_ = 0;  // 0: not known
   std::vector<std::uint16_t> clients_with_;  // so many calls, by that number, which is not 0
   std::size_t longest_ = 0;  // the most calls of a client

@@ -136,6 +136,28 @@ TEST_F(turns, AClientThatHasHadItsTurnComesBehindTheOthers) {
   EXPECT_EQ(leave(3), (order{2, 3, 1}));
 }
 
+// A caller may have many addresses. Its calls leave before their turn here, as they do from a line that has
+// too many.
+TEST_F(turns, AClientIsRememberedAmongManyThatNeverHaveATurn) {
+  come(1);
+  EXPECT_EQ(leave(1), order{1});
+  for (const std::uint64_t client : {2, 3, 4}) come(client), come(client), come(client);
+  EXPECT_EQ(leave(3), (order{2, 3, 4}));
+  for (std::uint64_t client = 1'000; client < 1'200; ++client) turns_.remove(come(client));
+  come(1);
+  EXPECT_EQ(leave(4), (order{1, 2, 3, 4}));
+}
+
+TEST_F(turns, ACallThatDoesNotRunMakesItsClientNoneThatIsRemembered) {
+  for (const std::uint64_t client : {1, 2, 3}) come(client), (void)leave(1);
+  for (std::uint64_t client = 1'000; client < 1'200; ++client) {
+    come(client);
+    turns_.give_back(*turns_.take(false));
+  }
+  for (const std::uint64_t client : {2, 3, 1}) come(client);
+  EXPECT_EQ(leave(3), (order{2, 1, 3}));
+}
+
 TEST_F(turns, DebtsEndWhenNoCallWaits) {
   come(1, 0.001);
   come(2, 0.008);
@@ -152,6 +174,20 @@ TEST_F(turns, ACallThatDoesNotRunCostsNothing) {
   turns_.give_back(*first);
   turns_.give_back(*first);
   EXPECT_EQ(leave(2), (order{1, 2})) << "it is still its turn";
+}
+
+// It has waited since its last turn, and waits again.
+TEST_F(turns, ACallThatDoesNotRunIsNoTurn) {
+  come(1);
+  EXPECT_EQ(leave(1), order{1});
+  for (const std::uint64_t client : {2, 3, 4}) come(client), come(client), come(client);
+  EXPECT_EQ(leave(3), (order{2, 3, 4}));
+  come(1);
+  const limited_call* const taken = turns_.take(false);
+  ASSERT_EQ(taken->client, 1u);
+  turns_.give_back(*taken);
+  come(1);
+  EXPECT_EQ(leave(4), (order{2, 1, 3, 4})) << "the turn of client 2 has begun";
 }
 
 // Without this, a client whose calls cost nearly nothing would run thousands of them in its turn.
