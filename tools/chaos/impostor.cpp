@@ -21,15 +21,26 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length, c
   return SSL_TLSEXT_ERR_OK;
 }
 
-// Of a handshake that failed. An alert is the client's answer, and all else OpenSSL's own.
-std::string verdict_on_failure() {
-  const unsigned long code = ERR_peek_error();
-  ERR_clear_error();
-  const int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
-  if (reason > SSL_AD_REASON_OFFSET)
-    return std::string("refused: ").append(SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
-  const char* const text = ERR_reason_error_string(code);
-  return std::string("not seen: ").append(text ? text : "the handshake failed");
+// What an alert of the client says of the certificate.
+enum class alert_subject { certificate, what_comes_before, broken_bytes };
+
+alert_subject subject_of(int alert) noexcept {
+  switch (alert) {
+    // Of the ServerHello and its extensions, which a client reads before the certificate of the same flight.
+    case SSL_AD_PROTOCOL_VERSION:
+    case SSL_AD_INSUFFICIENT_SECURITY:
+    case SSL_AD_ILLEGAL_PARAMETER:
+    case SSL_AD_MISSING_EXTENSION:
+    case SSL_AD_UNSUPPORTED_EXTENSION:
+    case SSL_AD_NO_APPLICATION_PROTOCOL: return alert_subject::what_comes_before;
+    case SSL_AD_UNEXPECTED_MESSAGE:
+    case SSL_AD_BAD_RECORD_MAC:
+    case SSL_AD_RECORD_OVERFLOW:
+    case SSL_AD_DECODE_ERROR:
+    case SSL_AD_DECRYPT_ERROR: return alert_subject::broken_bytes;
+    // Also those without a word on certificates, such as handshake_failure: clients differ in what they send.
+    default: return alert_subject::certificate;
+  }
 }
 
 }  // namespace
@@ -37,6 +48,9 @@ std::string verdict_on_failure() {
 impostor_authority::impostor_authority()
     : ca_(new_authority()), context_(make_owned(SSL_CTX_new(TLS_server_method()), "configure TLS")) {
   SSL_CTX_set_alpn_select_cb(context_.get(), choose_protocol, nullptr);
+  // Without resumption, in which a client gets no certificate (RFC 8446 2.2): sessions are neither in tickets
+  // nor in a cache.
+  SSL_CTX_set_options(context_.get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(context_.get(), SSL_SESS_CACHE_OFF);
 }
 
@@ -57,6 +71,8 @@ credential impostor_authority::certificate_for(const std::string& server) const 
 impostor::impostor(const impostor_authority& authority)
     : authority_(authority), connection_(authority.connection()) {
   SSL_set_cert_cb(connection_.get(), choose_certificate, this);
+  SSL_set_msg_callback(connection_.get(), see_message);
+  SSL_set_msg_callback_arg(connection_.get(), this);
 }
 
 // 0 ends the handshake with internal_error: no exception may pass through OpenSSL.
@@ -70,6 +86,13 @@ int impostor::choose_certificate(SSL* connection, void* self) noexcept {
   } catch (const std::exception&) {
     return 0;
   }
+}
+
+void impostor::see_message(int is_written, int, int kind, const void* message, std::size_t length, SSL*,
+                           void* self) noexcept {
+  if (is_written && kind == SSL3_RT_HANDSHAKE && length > 0 &&
+      *static_cast<const unsigned char*>(message) == SSL3_MT_CERTIFICATE)
+    static_cast<impostor*>(self)->has_shown_certificate_ = true;
 }
 
 std::string impostor::answer(std::string_view bytes) {
@@ -94,13 +117,31 @@ void impostor::read() {
       is_accepted_ = true;
       verdict_ = "ACCEPTED: the client sends its data to a server that it does not know";
       break;
-    case SSL_ERROR_ZERO_RETURN: end(); break;
-    default: verdict_ = verdict_on_failure();
+    case SSL_ERROR_ZERO_RETURN: end(true); break;
+    default: fail();
   }
 }
 
-void impostor::end() {
-  if (verdict_.empty()) verdict_ = "refused: the client closed the connection";
+// By an alert of the client, or because its bytes are none that may come.
+void impostor::fail() {
+  const unsigned long code = ERR_peek_error();
+  ERR_clear_error();
+  const int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+  const int alert = reason - SSL_AD_REASON_OFFSET;
+  const char* const text = alert > 0 ? SSL_alert_desc_string_long(alert) : ERR_reason_error_string(code);
+  const alert_subject subject = alert > 0 ? subject_of(alert) : alert_subject::broken_bytes;
+  // Once the client has completed the handshake, it has read all before.
+  const bool has_answered = SSL_is_init_finished(connection_.get()) == 1;
+  const bool is_before = subject == alert_subject::what_comes_before && !has_answered;
+  if (!has_shown_certificate_ || is_before) verdict_ = "not seen: ";
+  else verdict_ = subject == alert_subject::certificate ? "refused: " : "unclear: ";
+  verdict_.append(text ? text : "the handshake failed");
+}
+
+void impostor::end(bool has_got_all) {
+  if (!verdict_.empty()) return;
+  verdict_ = has_shown_certificate_ && has_got_all ? "refused: " : "not seen: ";
+  verdict_.append("the client closed the connection");
 }
 
 }  // namespace coracle::tools::chaos

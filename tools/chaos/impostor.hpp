@@ -6,6 +6,7 @@
 
 #include <openssl/ssl.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -39,8 +40,8 @@ class impostor {
 
   // Takes bytes of the client, and returns those for it.
   std::string answer(std::string_view bytes);
-  // The client sends no more.
-  void end();
+  // The client sends no more. has_got_all: it has been sent all answers before.
+  void end(bool has_got_all);
 
   // How the client has taken it; empty as long as that is not known. Nothing is to be answered then.
   [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
@@ -48,11 +49,15 @@ class impostor {
 
  private:
   static int choose_certificate(SSL* connection, void* self) noexcept;
+  static void see_message(int is_written, int version, int kind, const void* message, std::size_t length,
+                          SSL* connection, void* self) noexcept;
   void read();
+  void fail();
 
   const impostor_authority& authority_;
   openssl_ptr<SSL> connection_;
   std::string verdict_;
+  bool has_shown_certificate_ = false;
   bool is_accepted_ = false;
 };
 

@@ -64,13 +64,15 @@ task<> relay::read(flow& f) {
   std::array<std::uint8_t, piece_bytes> bytes;
   while (true) {
     const result<std::size_t> got = co_await f.from.connection.read(bytes);
-    if (!got.ok() && !drops_all()) is_reset_ = true;
-    if (!got.ok() || *got == 0) {
-      const bool is_stopped = !got.ok() && got.status().code() == status_code::cancelled;
+    const bool is_stopped = !got.ok() && got.status().code() == status_code::cancelled;
+    const bool is_end = !got.ok() || *got == 0;
+    if (is_end && !is_stopped && awaits_greeting(f)) co_await greeting_known_;
+    if (!got.ok() && !drops(f)) is_reset_ = true;
+    if (is_end) {
       if (f.to == direction::to_server && !is_stopped) end_handshake();
       break;
     }
-    if (drops_all()) continue;
+    if (drops(f)) continue;
     std::string text(reinterpret_cast<const char*>(bytes.data()), *got);
     if (f.to == direction::to_server) {
       if (f.position == 0 && plan_.ends_handshake()) {
@@ -99,19 +101,27 @@ task<> relay::read(flow& f) {
   if (is_reset_) co_return end();
   std::string rest = f.is_cut ? f.frames.give_back() : std::string();
   if (f.to == direction::to_server) rest.append(greeting_);
-  if (!drops_all() && !rest.empty()) co_await send(f, std::move(rest), false);
-  if (!is_stalled_) f.into.to_write.close();
+  if (!drops(f) && !rest.empty()) co_await send(f, std::move(rest), false);
+  if (!drops(f)) f.into.to_write.close();
+  if (f.to == direction::to_server) greeting_known_.set();
   ++readers_ended_;
   end_if_over();
+}
+
+bool relay::awaits_greeting(const flow& f) const noexcept {
+  return f.to == direction::to_client && f.position == 0 && has_handshake_fault_;
 }
 
 task<std::string> relay::answer_handshake(std::string_view bytes) {
   if (!impostor_) {
     greeting_.append(bytes);
-    const std::optional<bool> is_handshake = begins_handshake(greeting_);
+    // A server that has spoken first does not speak TLS. What the client has got of it, no impostor can undo.
+    const std::optional<bool> is_handshake =
+        to_client_.position > 0 ? std::optional(false) : begins_handshake(greeting_);
     if (!is_handshake) co_return std::string();
     if (!*is_handshake) {
       has_handshake_fault_ = false;
+      greeting_known_.set();
       co_return std::exchange(greeting_, {});
     }
     bytes = greeting_;
@@ -122,6 +132,7 @@ task<std::string> relay::answer_handshake(std::string_view bytes) {
     } else {
       impostor_ = std::make_unique<impostor>(*authority_);
     }
+    greeting_known_.set();
   }
   if (impostor_) co_await impersonate(bytes);
   greeting_.clear();
@@ -136,7 +147,7 @@ task<> relay::impersonate(std::string_view bytes) {
 
 void relay::end_handshake() {
   if (!impostor_ || drops_all()) return;
-  impostor_->end();
+  impostor_->end(to_client_.last_due <= loop::current()->now());
   tell_verdict();
 }
 

@@ -6,6 +6,7 @@
 #include "tools/chaos/impostor.hpp"
 
 #include <coracle/base/clock.hpp>
+#include <coracle/coro/event.hpp>
 #include <coracle/coro/queue.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/coro/task.hpp>
@@ -25,7 +26,7 @@ using fault_listener = std::function<void(fault_kind, std::string_view what)>;
 
 // Passes the bytes of both directions on, one direction beside the other. Where the client speaks HTTP/2
 // without TLS, faults of frames stand between the frames. Where it begins a TLS handshake, the relay may
-// answer in place of the server, which then gets nothing.
+// answer in place of the server: that gets nothing then, and the client nothing of it, not even its end.
 class relay {
  public:
   // What has been read and not yet been written, in each direction; the other side waits beyond that.
@@ -78,6 +79,13 @@ class relay {
   // the kernel would reset a connection with bytes that were not read.
   void cut_off();
   [[nodiscard]] bool drops_all() const noexcept { return is_stalled_ || is_cut_off_; }
+  // Also what the server sends to a client that an impostor answers, and its end: the client would take both
+  // for the impostor's.
+  [[nodiscard]] bool drops(const flow& f) const noexcept {
+    return drops_all() || (impostor_ && f.to == direction::to_client);
+  }
+  // Whether the end of this flow is for the client is not known before the client has begun a handshake.
+  [[nodiscard]] bool awaits_greeting(const flow& f) const noexcept;
   void end_if_over() noexcept;
   // Of a client that speaks HTTP/2: what of the bytes passes, with frames of our own. `up_to` gets the length
   // after which a frame begins.
@@ -102,6 +110,7 @@ class relay {
   scope* work_ = nullptr;
   bool has_handshake_fault_;
   std::string greeting_;  // of a client of which it is not known yet whether it begins a handshake
+  event<> greeting_known_;
   std::unique_ptr<impostor> impostor_;  // null: none yet
   std::size_t preface_seen_ = 0;
   bool speaks_frames_ = true;  // as far as is known

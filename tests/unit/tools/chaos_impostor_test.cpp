@@ -1,6 +1,8 @@
 // The impostor of coracle chaos before clients that verify its certificate, and those that do not.
 #include "tools/chaos/impostor.hpp"
 
+#include "unit/tools/chaos_tls_client.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,55 +14,19 @@ namespace {
 
 using ::testing::StartsWith;
 
-// A client without I/O. `verifies`: it knows no CA, and so must refuse each certificate.
-class client {
- public:
-  client(bool verifies, const char* name, int version)
-      : context_(SSL_CTX_new(TLS_client_method())), connection_(SSL_new(context_.get())) {
-    SSL_set_bio(connection_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-    SSL_set_connect_state(connection_.get());
-    SSL_set_verify(connection_.get(), verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    SSL_set_max_proto_version(connection_.get(), version);
-    const unsigned char h2[] = {2, 'h', '2'};
-    SSL_set_alpn_protos(connection_.get(), h2, sizeof h2);
-    if (name) SSL_set_tlsext_host_name(connection_.get(), name);
+// Until the handshake is over for both.
+void meet(tls_client& one, impostor& server) {
+  for (int rounds = 0; rounds < 10; ++rounds) {
+    const std::string sent = one.shake_hands();
+    if (sent.empty()) break;
+    one.get(server.answer(sent));
   }
+}
 
-  // Until the handshake is over for both.
-  void meet(impostor& server) {
-    for (int rounds = 0; rounds < 10; ++rounds) {
-      SSL_do_handshake(connection_.get());
-      const std::string sent = taken();
-      if (sent.empty()) break;
-      const std::string answer = server.answer(sent);
-      BIO_write(SSL_get_rbio(connection_.get()), answer.data(), static_cast<int>(answer.size()));
-    }
-  }
-  std::string say(std::string_view bytes) {
-    SSL_write(connection_.get(), bytes.data(), static_cast<int>(bytes.size()));
-    return taken();
-  }
-  std::string taken() {
-    char* bytes = nullptr;
-    BIO* const out = SSL_get_wbio(connection_.get());
-    const long length = BIO_get_mem_data(out, &bytes);
-    std::string all(bytes, static_cast<std::size_t>(length));
-    static_cast<void>(BIO_reset(out));
-    return all;
-  }
-  [[nodiscard]] X509* certificate() const { return SSL_get0_peer_certificate(connection_.get()); }
-  [[nodiscard]] std::string protocol() const {
-    const unsigned char* name = nullptr;
-    unsigned int length = 0;
-    SSL_get0_alpn_selected(connection_.get(), &name, &length);
-    return {reinterpret_cast<const char*>(name), length};
-  }
-  void finish() { SSL_shutdown(connection_.get()); }
-
- private:
-  openssl_ptr<SSL_CTX> context_;
-  openssl_ptr<SSL> connection_;
-};
+// A fatal one in a record without encryption, as those about a ServerHello are.
+std::string alert(int description) {
+  return std::string("\x15\x03\x03\x00\x02\x02", 6) + static_cast<char>(description);
+}
 
 class Impostor : public ::testing::TestWithParam<int> {
  protected:
@@ -73,15 +39,15 @@ INSTANTIATE_TEST_SUITE_P(Over, Impostor, ::testing::Values(TLS1_2_VERSION, TLS1_
                          });
 
 TEST_P(Impostor, IsRefusedByAClientThatVerifies) {
-  client one(true, "movies.example.org", GetParam());
-  one.meet(server_);
+  tls_client one(true, "movies.example.org", GetParam());
+  meet(one, server_);
   EXPECT_EQ(server_.verdict(), "refused: unknown CA");
   EXPECT_FALSE(server_.is_accepted());
 }
 
 TEST_P(Impostor, IsAcceptedByTheDataOfAClientAlone) {
-  client one(false, "movies.example.org", GetParam());
-  one.meet(server_);
+  tls_client one(false, "movies.example.org", GetParam());
+  meet(one, server_);
   EXPECT_EQ(server_.verdict(), "") << "it may still verify";
   static_cast<void>(server_.answer(one.say("PRI * HTTP/2.0")));
   EXPECT_TRUE(server_.is_accepted());
@@ -89,17 +55,77 @@ TEST_P(Impostor, IsAcceptedByTheDataOfAClientAlone) {
 }
 
 TEST_P(Impostor, IsRefusedByAClientThatVerifiesAfterTheHandshake) {
-  client one(false, "movies.example.org", GetParam());
-  one.meet(server_);
-  one.finish();
-  static_cast<void>(server_.answer(one.taken()));
+  tls_client one(false, "movies.example.org", GetParam());
+  meet(one, server_);
+  static_cast<void>(server_.answer(one.close()));
   EXPECT_EQ(server_.verdict(), "refused: the client closed the connection");
   EXPECT_FALSE(server_.is_accepted());
 }
 
+// What a client reads before the certificate of the same flight.
+TEST_P(Impostor, IsNotSeenByAClientThatRejectsTheServerHello) {
+  for (const int description : {SSL_AD_ILLEGAL_PARAMETER, SSL_AD_NO_APPLICATION_PROTOCOL}) {
+    impostor server(authority_);
+    tls_client one(false, "movies.example.org", GetParam());
+    static_cast<void>(server.answer(one.shake_hands()));
+    static_cast<void>(server.answer(alert(description)));
+    EXPECT_EQ(server.verdict(), std::string("not seen: ").append(SSL_alert_desc_string_long(description)));
+  }
+}
+
+TEST_P(Impostor, IsRefusedByAnAlertThatDoesNotNameTheCertificate) {
+  tls_client one(false, "movies.example.org", GetParam());
+  static_cast<void>(server_.answer(one.shake_hands()));
+  static_cast<void>(server_.answer(alert(SSL_AD_HANDSHAKE_FAILURE)));
+  EXPECT_EQ(server_.verdict(), "refused: handshake failure");
+}
+
+TEST_P(Impostor, IsNotRefusedByAClientThatGotOtherBytes) {
+  tls_client one(false, "movies.example.org", GetParam());
+  static_cast<void>(server_.answer(one.shake_hands()));
+  static_cast<void>(server_.answer(alert(SSL_AD_BAD_RECORD_MAC)));
+  EXPECT_EQ(server_.verdict(), "unclear: bad record mac");
+}
+
+TEST_P(Impostor, HasBeenSeenByAClientWhoseDataIsBroken) {
+  tls_client one(false, "movies.example.org", GetParam());
+  meet(one, server_);
+  std::string data = one.say("PRI * HTTP/2.0");
+  data.back() = static_cast<char>(data.back() ^ 1);
+  static_cast<void>(server_.answer(data));
+  EXPECT_THAT(server_.verdict(), StartsWith("unclear: "));
+  EXPECT_FALSE(server_.is_accepted());
+}
+
+TEST_P(Impostor, IsNotSeenByAClientThatClosesBeforeItHasTheCertificate) {
+  const std::string closed = "the client closed the connection";
+  impostor without_hello(authority_);
+  without_hello.end(true);
+  EXPECT_EQ(without_hello.verdict(), "not seen: " + closed);
+  for (const bool has_got_all : {false, true}) {
+    impostor server(authority_);
+    tls_client one(false, "movies.example.org", GetParam());
+    static_cast<void>(server.answer(one.shake_hands()));
+    server.end(has_got_all);
+    EXPECT_EQ(server.verdict(), (has_got_all ? "refused: " : "not seen: ") + closed);
+  }
+}
+
+TEST_P(Impostor, ShowsItsCertificateToAClientThatComesAgain) {
+  tls_client first(false, "movies.example.org", GetParam());
+  meet(first, server_);
+  first.read();
+  impostor server(authority_);
+  tls_client again(true, "movies.example.org", GetParam());
+  again.resume(first);
+  meet(again, server);
+  EXPECT_FALSE(again.has_resumed());
+  EXPECT_EQ(server.verdict(), "refused: unknown CA");
+}
+
 TEST_P(Impostor, HasTheNameThatTheClientAsksFor) {
-  client one(false, "movies.example.org", GetParam());
-  one.meet(server_);
+  tls_client one(false, "movies.example.org", GetParam());
+  meet(one, server_);
   ASSERT_TRUE(one.certificate());
   EXPECT_EQ(X509_check_host(one.certificate(), "movies.example.org", 0, 0, nullptr), 1);
   EXPECT_EQ(X509_check_host(one.certificate(), "example.org", 0, 0, nullptr), 0);
@@ -107,16 +133,16 @@ TEST_P(Impostor, HasTheNameThatTheClientAsksFor) {
 }
 
 TEST_P(Impostor, HasTheNamesOfThisMachineForAClientThatAsksForNone) {
-  client one(false, nullptr, GetParam());
-  one.meet(server_);
+  tls_client one(false, nullptr, GetParam());
+  meet(one, server_);
   ASSERT_TRUE(one.certificate());
   EXPECT_EQ(X509_check_ip_asc(one.certificate(), "127.0.0.1", 0), 1);
   EXPECT_EQ(X509_check_host(one.certificate(), "localhost", 0, 0, nullptr), 1);
 }
 
 TEST_P(Impostor, EndsTheHandshakeOfAClientWhoseServerNameIsNone) {
-  client one(false, "DNS:a,IP:1.2.3.4", GetParam());
-  one.meet(server_);
+  tls_client one(false, "DNS:a,IP:1.2.3.4", GetParam());
+  meet(one, server_);
   EXPECT_THAT(server_.verdict(), StartsWith("not seen: "));
 }
 
