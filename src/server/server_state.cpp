@@ -179,6 +179,7 @@ void server_state::close() noexcept {
   restore_signals();
   handover* const h = handover_;
   if (h && with_shard(0, [h](shard*) { h->end(); })) owner.core().wait(h->finished);
+  end_kept_sockets();
   for (const auto& shard_handle : shard_handles_) shard_handle->request_shutdown();
   for (const auto& shard_handle : shard_handles_)
     if (!shard_handle->ended.is_set()) owner.core().wait(shard_handle->ended);
@@ -326,6 +327,15 @@ task<> server_state::close_listeners() {
   if (there) co_await closed->done;
 }
 
+// The next process of the service has the sockets only if this one was told to end for it.
+void server_state::end_kept_sockets() noexcept {
+  handover* const h = handover_;
+  if (!h) return;
+  with_shard(0, [this, h](shard*) {
+    if (!stop_signalled_ && !h->replaced()) h->store().end();
+  });
+}
+
 task<> server_state::drain(duration grace) {
   co_await end_handover();
   announce_leaving();
@@ -333,10 +343,7 @@ task<> server_state::drain(duration grace) {
     record_event("draining", rpc::traced_event::severity::info);
     for (service* s : routes.services()) s->draining();
   }
-  // The next process of the service has the sockets only if this one was told to end for it.
-  with_shard(0, [this](shard*) {
-    if (handover* const h = handover_; h && !stop_signalled_ && !h->replaced()) h->store().end();
-  });
+  end_kept_sockets();
   co_await close_listeners();
   if (handover* const h = handover_) h->release();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
@@ -518,8 +525,10 @@ result<opened_socket> open_one(loop& on, const net::address& at, const net::list
     }
   }
   auto opened = net::acceptor::open(on, at, options);
-  const bool in_use = opened.status().code() == status_code::already_exists;
-  if (in_use && passed && passed->store().end_others_at_port(on, at))
+  // With a predecessor, that one may serve at it.
+  const bool may_be_kept =
+      opened.status().code() == status_code::already_exists && passed && !passed->from().has_predecessor();
+  if (may_be_kept && passed->store().end_others_at_port(on, at))
     opened = net::acceptor::open(on, at, options);
   if (!opened) return opened.status();
   one.acceptor = *std::move(opened);

@@ -164,6 +164,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   [[nodiscard]] bool is_replaced() const noexcept;
   [[nodiscard]] bool is_other_process_serving() const noexcept;
   [[nodiscard]] task<> end_handover();
+  void end_kept_sockets() noexcept;
   [[nodiscard]] task<> close_listeners();
   void announce_leaving();
   task<> leave();

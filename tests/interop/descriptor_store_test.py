@@ -130,6 +130,14 @@ def test_without_room_a_server_ends_as_without_a_store(tmp_path, env, path):
         assert not file.exists()
 
 
+def test_the_servers_of_a_process_share_the_room(tmp_path, env, path):
+    file = tmp_path / "listener"
+    second = f"{tmp_path}/second unix:{file}"
+    with ServiceManager(tmp_path, room=1) as manager, service(manager, path, "127.0.0.1:0", env={**env, "HANDOVER_SECOND": second}) as server:
+        assert server.wait_for(KEEPS_NONE, STEP_LIMIT_S)[1] == "2"
+        manager.until(lambda now: len(now.stored) == 1)
+
+
 def test_a_manager_without_a_store_hears_nothing_of_it(env, path, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
@@ -144,10 +152,11 @@ def test_a_manager_without_a_store_hears_nothing_of_it(env, path, tmp_path):
 
 
 def test_the_child_of_a_script_keeps_nothing(env, manager, path):
-    """The next script would get the descriptors, and not the server."""
+    """The next script would get the descriptors, and not the server; nor does a successor of it."""
     with service(manager, path, "127.0.0.1:0", env={**env, "SYSTEMD_EXEC_PID": "1"}) as server:
+        server.upgrade()
         assert server.stop_current() == 0
-        manager.until(lambda now: now.messages == ["READY=1", "STOPPING=1"])
+        manager.until(lambda now: now.messages[-1] == "STOPPING=1")
         assert not manager.stored
 
 

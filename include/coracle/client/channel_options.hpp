@@ -104,8 +104,9 @@ class channel_options {
   /// When as many calls wait, another one that begins to wait displaces the least critical of them, and of
   /// equally critical ones the one that has waited longest, whose caller is the most likely to have given up.
   /// That is the new call itself if the others are more critical. The displaced call ends with
-  /// RESOURCE_EXHAUSTED, wait_for_ready or not, and no policy retries it. Each hedge that waits counts as a
-  /// call; one that is displaced ends its call only if no other attempt is in flight. With 0, no call waits.
+  /// RESOURCE_EXHAUSTED, wait_for_ready or not, and no policy retries it. An attempt whose call has another
+  /// one in progress, as a hedge has, counts as a call, but displaces none: it ends itself, and its call goes
+  /// on. With 0, a call that would have to wait fails at once.
   std::uint32_t max_waiting_calls = ~std::uint32_t{0};
 
   /// Limits the retries and hedges of this channel and of all others with the same object. Default: none.

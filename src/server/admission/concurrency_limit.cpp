@@ -63,7 +63,8 @@ void concurrency_limit::call_ended(std::uint32_t method, time_point began, time_
     window_began_ = began;
     measure_at_ = deadline_after(now, first_measurement);
   }
-  if (measuring_ && now - window_began_ >= measuring_interval + 2 * (now - began)) {
+  if (measuring_ &&
+      now - window_began_ >= std::max(measuring_interval, 6 * measuring_for_) + 2 * (now - began)) {
     // Its calls have stopped.
     limit_ = limit_before_;
     leave_measurement(now);

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace coracle::server_internal {
@@ -36,7 +37,7 @@ std::string stored_name_of(const server_listener& l, const std::string& path) {
 descriptor_store::descriptor_store(server_state& of, std::string path)
     : server_(of), path_(std::move(path)), wanted_(of.loop_of(0)) {}
 
-void descriptor_store::log(log_level level, const std::string& text) noexcept {
+void descriptor_store::log(log_level level, std::string_view text) noexcept {
   server_.owner.log().write(log_room::server, level, text);
 }
 
@@ -72,8 +73,11 @@ task<> descriptor_store::run() {
     wanted_.reset();
     try {
       co_await close_unused();
-      if (!have_room()) continue;
-      list_requests();
+      if (may_keep()) list_requests();
+      if (!have_room()) {
+        end();
+        continue;
+      }
       bool kept = true;
       if (!requests_.empty()) kept = co_await pass();
       settle(kept);
@@ -99,20 +103,24 @@ task<> descriptor_store::close_unused() {
 }
 
 // What the manager does not keep, the next process cannot have.
+bool descriptor_store::may_keep() const noexcept {
+  return kernel::descriptors_kept_max() != 0 && (is_successor_ || kernel::is_started_by_manager());
+}
+
 bool descriptor_store::have_room() {
+  if (!may_keep()) return false;
   const std::size_t most = kernel::descriptors_kept_max();
-  shard* const s = server_.shard_of(server_.loop_of(0));
-  if (most == 0 || !s || !(is_successor_ || kernel::is_started_by_manager())) return false;
-  const auto own = static_cast<std::size_t>(std::count_if(
-      s->listeners().begin(), s->listeners().end(), [](const auto& l) { return !l->name().of_manager; }));
-  if (own <= most) return true;
-  end();
+  const std::optional<std::size_t> wanted = stored_sockets::of_process().lacks_room(requests_.size(), most);
+  if (!wanted) {
+    reserved_ = requests_.size();
+    return true;
+  }
   if (!std::exchange(refusal_logged_, true))
     log(log_level::warning,
         "the service manager keeps at most " + std::to_string(most) +
             " sockets while the service restarts, and none of this server's: it would with "
             "FileDescriptorStoreMax=" +
-            std::to_string(own) + " or more in the unit");
+            std::to_string(*wanted) + " or more in the unit");
   return false;
 }
 
@@ -162,9 +170,13 @@ task<bool> descriptor_store::pass() {
 void descriptor_store::settle(bool kept) {
   for (; kept && !requests_.empty(); requests_.pop_back()) {
     const request& r = requests_.back();
-    if (server_listener* const l = listener(r.listener))
-      l->set_stored(stored_sockets::of_process().add(r.name, l->descriptor()));
-    else forget(r.name);
+    server_listener* const l = listener(r.listener);
+    if (!l) {
+      forget(r.name);
+      continue;
+    }
+    l->set_stored(stored_sockets::of_process().add(r.name, l->descriptor()));
+    --reserved_;
   }
   withdraw();
   shard* const s = server_.shard_of(server_.loop_of(0));
@@ -179,6 +191,7 @@ void descriptor_store::settle(bool kept) {
 }
 
 void descriptor_store::end() noexcept {
+  if (is_left_) return;
   withdraw();
   shard* const s = server_.shard_of(server_.loop_of(0));
   if (!s) return;
@@ -192,9 +205,11 @@ void descriptor_store::end() noexcept {
 void descriptor_store::withdraw() noexcept {
   for (const request& r : requests_) forget(r.name);
   requests_.clear();
+  stored_sockets::of_process().give_up_room(std::exchange(reserved_, 0));
 }
 
 void descriptor_store::leave_to_successor(const std::vector<net::address>& given_up) noexcept {
+  is_left_ = true;
   shard* const s = server_.shard_of(server_.loop_of(0));
   if (!s) return;
   for (const auto& l : s->listeners()) {
@@ -209,6 +224,7 @@ void descriptor_store::leave_to_successor(const std::vector<net::address>& given
     l->set_stored(nullptr);
   }
   requests_.clear();
+  stored_sockets::of_process().give_up_room(std::exchange(reserved_, 0));
 }
 
 }  // namespace coracle::server_internal

@@ -59,6 +59,7 @@ class descriptor_store {
 
   [[nodiscard]] task<> close_unused();
   void list_requests();
+  [[nodiscard]] bool may_keep() const noexcept;
   [[nodiscard]] bool have_room();
   [[nodiscard]] task<bool> pass();
   // `of_listener`: whose descriptor it is; 0: none.
@@ -67,13 +68,15 @@ class descriptor_store {
   void withdraw() noexcept;
   void forget(std::string_view name) noexcept;
   [[nodiscard]] server_listener* listener(std::uint64_t id) noexcept;
-  void log(log_level level, const std::string& text) noexcept;
+  void log(log_level level, std::string_view text) noexcept;
 
   server_state& server_;
   const std::string path_;
   event<> wanted_;
   std::vector<request> requests_;  // to be passed, or passed while others are not
+  std::size_t reserved_ = 0;  // room for those of the requests that are not stored yet
   bool is_successor_ = false;
+  bool is_left_ = false;  // to the successor
   bool refusal_logged_ = false;
 };
 

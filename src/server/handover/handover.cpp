@@ -4,6 +4,7 @@
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "net/io_wait.hpp"
+#include "runtime/kernel/service_manager.hpp"
 #include "server/handover/path.hpp"
 #include "server/handover/predecessor.hpp"
 #include "server/server_state.hpp"
@@ -338,7 +339,7 @@ void handover::leave_to_successor(predecessor& conversation) noexcept {
   if (!conversation.peer_serves()) return;
   replaced_ = true;
   service_.replaced_by(conversation.peer_process_id());
-  server_.replaced({});
+  server_.replaced(conversation.given_up());
 }
 
 void handover::start_successor() noexcept {
@@ -359,6 +360,7 @@ void handover::start_successor_now() {
     return log(log_level::error,
                "no successor is started: this process could not create the handover path when it took over: "
                "restart the server");
+  if (!is_successor_ && !kernel::is_started_by_manager()) child_.forget_variable("FDSTORE");
   child_.start();
 }
 

@@ -35,6 +35,11 @@ std::string encoded(std::string_view text) {
 
 std::string prefix_of(std::string_view path) { return std::string(net::stored_prefix) + encoded(path) + "|"; }
 
+bool is_every_host(const net::address& a) {
+  const std::string host = a.with_port(0).to_string();
+  return host == "0.0.0.0:0" || host == "[::]:0";
+}
+
 // A UNIX socket whose file was removed is reached by no client.
 bool is_reachable(const net::address& local) {
   std::error_code ignored;
@@ -91,7 +96,8 @@ std::vector<std::string> stored_sockets::end_at_port(loop& on, const net::addres
   for (const stored_socket& s : sockets_) {
     if (!s.claim.expired() || !wanted.is_ip() || wanted.port() == 0) continue;
     const net::address local = local_address_of(on, s.descriptor.get());
-    if (local.is_ip() && local.port() == wanted.port()) names.push_back(s.name);
+    if (!local.is_ip() || local.port() != wanted.port()) continue;
+    if (local == wanted || is_every_host(local) || is_every_host(wanted)) names.push_back(s.name);
   }
   std::erase_if(sockets_, [&names](const stored_socket& s) {
     if (std::find(names.begin(), names.end(), s.name) == names.end()) return false;
@@ -113,6 +119,7 @@ std::shared_ptr<const std::string> stored_sockets::add(std::string name, int des
     sockets_.reserve(sockets_.size() + 1);
     sockets_.push_back({runtime_internal::kernel::duplicate(descriptor), std::move(text), claim});
   }
+  if (reserved_ != 0) --reserved_;
   return claim;
 }
 
@@ -123,6 +130,19 @@ std::vector<std::string> stored_sockets::unused(std::string_view path) {
   for (const stored_socket& s : sockets_)
     if (s.claim.expired() && s.name.starts_with(prefix)) names.push_back(s.name);
   return names;
+}
+
+std::optional<std::size_t> stored_sockets::lacks_room(std::size_t more, std::size_t most) noexcept {
+  const std::lock_guard held(mutex_);
+  const std::size_t wanted = sockets_.size() + reserved_ + more;
+  if (wanted > most) return wanted;
+  reserved_ += more;
+  return std::nullopt;
+}
+
+void stored_sockets::give_up_room(std::size_t reserved) noexcept {
+  const std::lock_guard held(mutex_);
+  reserved_ -= std::min(reserved, reserved_);
 }
 
 bool stored_sockets::remove_unused(std::string_view name) noexcept {

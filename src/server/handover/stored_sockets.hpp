@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ class stored_sockets {
   // acceptor if there is none.
   [[nodiscard]] result<opened_socket> take(loop& on, const net::address& wanted, std::string_view path,
                                            bool only_ipv6);
-  // Removes those at this port, at any host, at which no server listens, and ends listening at them, also in
-  // other processes. Returns their names.
+  // Removes those that keep the address from being bound and at which no server listens, and ends listening
+  // at them, also in other processes. Returns their names.
   [[nodiscard]] std::vector<std::string> end_at_port(loop& on, const net::address& wanted);
   // The manager keeps the socket from now on, too. The descriptor stays the caller's. Returns the claim of
   // the listener. Throws std::bad_alloc.
@@ -41,6 +42,10 @@ class stored_sockets {
   // The names of the sockets of the server with this path at which no server of this process listens. Throws
   // std::bad_alloc.
   [[nodiscard]] std::vector<std::string> unused(std::string_view path);
+  // Reserves room for so many more, of at most so many; each add() uses one. Returns how many there would
+  // have to be, if there is no room.
+  [[nodiscard]] std::optional<std::size_t> lacks_room(std::size_t more, std::size_t most) noexcept;
+  void give_up_room(std::size_t reserved) noexcept;
   void remove(std::string_view name) noexcept;
   // The same, unless a server listens at it. Returns whether it was removed.
   bool remove_unused(std::string_view name) noexcept;
@@ -55,6 +60,7 @@ class stored_sockets {
 
   std::mutex mutex_;
   std::vector<stored_socket> sockets_;
+  std::size_t reserved_ = 0;
 };
 
 }  // namespace coracle::server_internal

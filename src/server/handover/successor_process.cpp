@@ -39,6 +39,11 @@ void successor_process::log(log_level level, std::string_view text) noexcept {
   on_.log().write(log_room::server, level, text);
 }
 
+void successor_process::forget_variable(std::string_view name) {
+  const std::string begin = std::string(name) + "=";
+  std::erase_if(program_.environment, [&begin](const std::string& one) { return one.starts_with(begin); });
+}
+
 void successor_process::start() {
   if (kernel::is_first_process())
     return log(log_level::error, "no successor is started: " + std::string(first_process));

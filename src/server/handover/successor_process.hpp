@@ -29,6 +29,8 @@ class successor_process {
   // `ended`: called with the id of the process when it has ended.
   successor_process(loop& on, duration start_time, std::function<void(std::int64_t process_id)> ended);
 
+  // It does not get this variable of the environment.
+  void forget_variable(std::string_view name);
   // Starts it, or logs why not. Throws std::bad_alloc; no process is started then. Needs that none exists.
   void start();
   [[nodiscard]] bool exists() const noexcept { return child_.has_value(); }
@@ -51,7 +53,7 @@ class successor_process {
   loop& on_;
   const duration start_time_;
   const std::function<void(std::int64_t)> ended_;
-  const runtime_internal::kernel::own_program program_;
+  runtime_internal::kernel::own_program program_;
   std::optional<runtime_internal::kernel::child_process> child_;  // while watch() deals with it
   // Of the child.
   bool serves_ = false;

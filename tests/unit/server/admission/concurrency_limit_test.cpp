@@ -86,6 +86,17 @@ TEST(concurrency_limit, SlowMethodsOfManyCallsAreServedAtFullRate) {
   EXPECT_GT(run<measured_limit>(s).goodput, 0.95);
 }
 
+// A measurement takes as long as some of its calls, and must not be given up before.
+TEST(concurrency_limit, CallsOfSecondsAreMeasured) {
+  limit_scenario s{.workers = 40, .work = exponential(5), .capacity = 8, .deadline = 60};
+  s.load = load_of(1.5);
+  s.measured_from = 600;
+  s.until = 1800;
+  double goodput = 0;
+  for (s.seed = 1; s.seed <= 8; ++s.seed) goodput += run<measured_limit>(s).goodput / 8;
+  EXPECT_GT(goodput, 0.9);
+}
+
 // An average that follows the latency forgets what it was without the queue that the limit permits.
 TEST(concurrency_limit, ALastingOverloadDoesNotRaiseIt) {
   limit_scenario s = ten_ms;
