@@ -300,10 +300,10 @@ def wait_until_blocked(waiter):
         time.sleep(0.001)
 
 
+# A server with epoll is woken for each connection.
+@pytest.mark.parametrize("env", [one for one in backends() if one == "io_uring"], indirect=True)
 def test_a_connection_for_which_a_refused_process_was_woken_is_served(env, path):
     """The kernel wakes one of the processes that wait at a listening socket."""
-    if env["CORACLE_BACKEND"] == "epoll":
-        pytest.skip("a server with epoll is woken for each connection")
     with Generations(path, "127.0.0.1:0", env=env) as server, connect(path) as peer, select.epoll() as waiter:
         (listener,), _ = take(peer)
         waiter.register(listener, select.EPOLLIN | select.EPOLLEXCLUSIVE)
