@@ -74,7 +74,7 @@ TEST(ProcessSignals, ThatWereDeferredArriveOnce) {
   for (int i = 1; i <= rounds; ++i) {
     deferred_signals deferred(user2);
     wanted.store(i);
-    const std::int64_t opened = deferred.pass_on(terminate | user2);
+    const std::int64_t opened = deferred.become_watch(terminate | user2);
     ASSERT_GE(opened, 0);
     const auto watch = static_cast<handle>(opened);
     const std::uint32_t early = take_signals(watch);
@@ -94,7 +94,7 @@ TEST(ProcessSignals, AWatchThatADeferralBecomesHasMoreSignals) {
   ::sigaction(SIGHUP, nullptr, &before);
   deferred_signals deferred(0);
   std::raise(SIGTERM);
-  const auto watch = static_cast<handle>(deferred.pass_on(terminate | hangup));
+  const auto watch = static_cast<handle>(deferred.become_watch(terminate | hangup));
   std::raise(SIGHUP);
   EXPECT_EQ(forget_signals(watch), terminate | hangup);
   ::close(watch);
