@@ -51,6 +51,7 @@ loop_service::loop_service()
 task<> loop_service::run_until_shutdown(std::unique_ptr<loop_service> service) {
   const std::shared_ptr<loop_service_handle> service_handle = service->handle_;
   if (!service->shutdown_finished_) {  // no request can have reached it through the queue yet
+    service->begun();
     shutdown_awaiter until_shutdown(*service);
     co_await until_shutdown;
   }

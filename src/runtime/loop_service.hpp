@@ -61,6 +61,9 @@ class loop_service {
 
  protected:
   loop_service();
+  // The loop is driven: what belongs to its thread may be touched from now on, which the constructor must not
+  // do, because the loop may be driven by another thread then. Called at most once, on the loop.
+  virtual void begun() noexcept {}
   // Starts the shutdown of the service; called once, on its loop.
   virtual void begin_shutdown() noexcept = 0;
   // The service gets nothing more to do: it calls begin_shutdown_once() when it has done the rest. Called at

@@ -85,7 +85,6 @@ shard::shard(std::shared_ptr<server_state> server, loop& owner_loop)
   stall_time = server_->options.limits.stall_time;
   stall_bytes = min_bytes_in(stall_time);
   orphaned_bytes_max = share_of(quota_->limit / 4, loop_.owner().size());
-  loop_.add_metrics(*this);
   messages.limit(share_of(quota_->limit / kept_messages_share, loop_.owner().size()), quota_->used);
 }
 

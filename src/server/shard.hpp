@@ -180,6 +180,7 @@ class shard final : public runtime_internal::loop_service,
   };
 
   // runtime_internal::loop_service
+  void begun() noexcept override { loop_.add_metrics(*this); }
   void begin_shutdown() noexcept override;
   // transport::connection_owner
   void on_closed(transport::connection& c) noexcept override;
