@@ -30,7 +30,7 @@ class owned_descriptor {
 
 // None if the process has as many as it may have.
 owned_descriptor duplicate(int descriptor) noexcept;
-// Ends listening at a socket, for every process that has it.
+// Ends listening at a socket in all processes that have it.
 void end_listening(int descriptor) noexcept;
 // Whether a listening socket for IPv6 takes IPv4 connections, or not, as is wanted. True for others.
 bool serves_ipv4_as(int descriptor, bool only_ipv6) noexcept;

@@ -21,7 +21,8 @@ namespace {
 
 namespace kernel = runtime_internal::kernel;
 
-// While the manager has not read earlier messages, of which the kernel holds as few as ten.
+// While the manager has not read earlier messages, of which the kernel holds as few as ten. No event tells
+// when a datagram socket of another process has room.
 constexpr duration send_pause = std::chrono::milliseconds(10);
 
 std::string store_message(std::string_view name) { return "FDSTORE=1\nFDNAME=" + std::string(name); }
